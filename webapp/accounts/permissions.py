@@ -1,0 +1,49 @@
+"""Who may do what: the one table that views, API, pages and tests read.
+
+A role includes every role before it. Site admins are users with `is_superuser`; they may do everything.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Role = Literal["viewer", "annotator", "reviewer", "curator", "admin"]
+Action = Literal[
+    "view",  # see a project, its videos, people and events
+    "annotate",  # edit the working set and one's own sets, answer questions, comment
+    "review",  # adjudicate, edit the consensus set, give verdicts
+    "import",  # bring videos and files in
+    "perceive",  # start perception, accept a run, apply derived events
+    "export",  # take data out, cut releases
+    "manage_jobs",  # cancel and retry anybody's job
+    "manage_members",  # give and take roles
+    "delete",  # delete and withdraw videos, change project settings
+]
+
+ROLES: tuple[Role, ...] = ("viewer", "annotator", "reviewer", "curator", "admin")
+ROLE_WORDS: dict[Role, str] = {
+    "viewer": "sees everything in the project",
+    "annotator": "also edits events, people and gaze in their own sets",
+    "reviewer": "also adjudicates, edits the consensus set and gives verdicts",
+    "curator": "also imports, runs perception, exports and cuts releases",
+    "admin": "also manages members, training runs, deletion and withdrawal",
+}
+LEAST_ROLE: dict[Action, Role] = {
+    "view": "viewer",
+    "annotate": "annotator",
+    "review": "reviewer",
+    "import": "curator",
+    "perceive": "curator",
+    "export": "curator",
+    "manage_jobs": "curator",
+    "manage_members": "admin",
+    "delete": "admin",
+}
+
+
+def role_allows(role: Role, action: Action) -> bool:
+    return ROLES.index(role) >= ROLES.index(LEAST_ROLE[action])
+
+
+def actions_of(role: Role) -> list[Action]:
+    return [action for action in LEAST_ROLE if role_allows(role, action)]

@@ -1,0 +1,7 @@
+"""Addresses: pages by app, and /api/v1."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver
+
+urlpatterns: list[URLPattern | URLResolver] = []
