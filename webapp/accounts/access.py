@@ -1,0 +1,81 @@
+"""The only way to a project or to anything in one: look it up for a person and an action.
+
+Somebody outside a project gets 404, as if it were not there; a member whose role is too low gets 403.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+from django.contrib.auth.models import AnonymousUser
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+
+from webapp.accounts.models import Membership, User
+from webapp.accounts.permissions import LEAST_ROLE, ROLE_WORDS, ROLES, Action, Role, actions_of, role_allows
+from webapp.library.models import Project, Video
+
+Somebody = User | AnonymousUser
+
+
+def role_in(user: Somebody, project_id: UUID) -> Role | None:
+    """The person's role; site admins are admins everywhere; None for outsiders."""
+    if not user.is_authenticated or not user.is_active:
+        return None
+    if user.is_superuser:
+        return "admin"
+    role: Role | None = (
+        Membership.objects.filter(user=user, project_id=project_id).values_list("role", flat=True).first()
+    )  # type: ignore[assignment]
+    return role
+
+
+def check(user: Somebody, project_id: UUID, action: Action) -> Role:
+    """The person's role when it allows the action; Http404 for outsiders, PermissionDenied for a lower role."""
+    role = role_in(user, project_id)
+    if role is None:
+        raise Http404("There is no such page, or it is not yours to see.")
+    if not role_allows(role, action):
+        least = LEAST_ROLE[action]
+        raise PermissionDenied(f"This needs the role {least} ({ROLE_WORDS[least]}); yours is {role}.")
+    return role
+
+
+def project_for(user: Somebody, slug: str, action: Action) -> Project:
+    project = Project.objects.filter(slug=slug).first()
+    if project is None:
+        raise Http404("There is no such page, or it is not yours to see.")
+    check(user, project.id, action)
+    return project
+
+
+def video_for(user: Somebody, video_id: UUID, action: Action) -> Video:
+    video = Video.objects.select_related("project", "blob", "run").filter(id=video_id).first()
+    if video is None:
+        raise Http404("There is no such page, or it is not yours to see.")
+    check(user, video.project_id, action)
+    return video
+
+
+def projects_of(user: Somebody) -> Any:
+    """Projects the person may see."""
+    if not user.is_authenticated:
+        return Project.objects.none()
+    if user.is_superuser:
+        return Project.objects.all()
+    return Project.objects.filter(memberships__user=user)
+
+
+def allowed(user: Somebody, project_id: UUID) -> list[Action]:
+    """Everything the person may do in the project."""
+    role = role_in(user, project_id)
+    return actions_of(role) if role else []
+
+
+def require_site_admin(user: Somebody) -> None:
+    if not (user.is_authenticated and user.is_superuser):
+        raise PermissionDenied("Only a site admin may do this.")
+
+
+__all__ = ["ROLES", "allowed", "check", "project_for", "projects_of", "require_site_admin", "role_in", "video_for"]

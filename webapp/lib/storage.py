@@ -1,0 +1,69 @@
+"""Files of the studio, in whatever store STORAGE_URL names; code that needs a path gets a local one."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from django.core.files import File
+from django.core.files.storage import FileSystemStorage, Storage, default_storage
+
+
+def _real() -> Storage:
+    return getattr(default_storage, "_wrapped", default_storage)  # the lazy object hides the class
+
+
+def local_path(name: str) -> Path | None:
+    """Where the file lies on this machine; None in an object store."""
+    storage = default_storage
+    storage.exists  # noqa: B018  the lazy storage is set up by any attribute
+    return Path(storage.path(name)) if isinstance(_real(), FileSystemStorage) else None
+
+
+@contextmanager
+def local(name: str) -> Iterator[Path]:
+    """A readable local path of a stored file: itself, or a temporary download."""
+    here = local_path(name)
+    if here is not None:
+        yield here
+        return
+    with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
+        copy = Path(folder) / Path(name).name
+        with default_storage.open(name) as source, copy.open("wb") as target:
+            shutil.copyfileobj(source, target, 1 << 20)
+        yield copy
+
+
+def put(path: Path, name: str) -> None:
+    """Store a local file under a name, replacing what is there; on the same disk it appears in one step."""
+    here = local_path(name)
+    if here is None:
+        with path.open("rb") as file:
+            default_storage.save(name, File(file))
+        return
+    here.parent.mkdir(parents=True, exist_ok=True)
+    fresh = here.with_name(f".{here.name}.new")
+    shutil.copyfile(path, fresh)
+    fresh.replace(here)
+
+
+def put_folder(folder: Path, prefix: str) -> None:
+    """Store every file of a folder below a prefix."""
+    for path in sorted(p for p in folder.rglob("*") if p.is_file()):
+        put(path, f"{prefix}/{path.relative_to(folder).as_posix()}")
+
+
+def delete_tree(prefix: str) -> None:
+    """Remove everything below a prefix."""
+    here = local_path(prefix)
+    if here is not None:
+        shutil.rmtree(here, ignore_errors=True)
+        return
+    folders, files = default_storage.listdir(prefix)
+    for name in files:
+        default_storage.delete(f"{prefix}/{name}")
+    for name in folders:
+        delete_tree(f"{prefix}/{name}")
