@@ -1,0 +1,46 @@
+"""What every page draws: icons of the sprite, and numbers as people read them."""
+
+from __future__ import annotations
+
+from django import template
+from django.templatetags.static import static
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+register = template.Library()
+
+
+@register.simple_tag
+def icon(name: str, extra: str = "") -> SafeString:
+    """An icon of static/icons/sprite.svg; the text beside it, or an aria-label, says what it means."""
+    return format_html(
+        '<svg class="icon {}" aria-hidden="true"><use href="{}#{}"></use></svg>', extra, static("icons/sprite.svg"), name
+    )
+
+
+@register.filter
+def clock(seconds: float | None) -> str:
+    """Seconds as 0:07, 1:23 or 2:03:45; a dash where nothing is known."""
+    if not seconds:
+        return "–"
+    whole = round(seconds)
+    minutes, second = divmod(whole, 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minute}:{second:02d}"
+
+
+@register.filter
+def size(number: int | None) -> str:
+    """Bytes as 512 B, 3.4 MB, 1.2 GB (powers of 1000, as file managers show them)."""
+    value = float(number or 0)
+    for unit in ("B", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} TB"
+
+
+@register.filter
+def percent(share: float | None) -> int:
+    """A share of 0 to 1 as whole per cent; 100 only when it is all done."""
+    return int(100 * min(max(share or 0, 0), 1))
