@@ -1,0 +1,184 @@
+"""Endpoints of the workspace: bundle, frame times, changes, edits, events, derivations."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from asgiref.sync import sync_to_async
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from ninja import Router, Schema
+from pydantic import Field
+
+from webapp.accounts.access import check, video_for
+from webapp.events import derivation, ledger, queries, services
+from webapp.events.models import Derivation, Event
+from webapp.jobs.models import Job
+from webapp.lib import live
+from webapp.lib.errors import Stale
+from webapp.lib.storage import local
+from webapp.library.models import Video
+
+router = Router()
+
+
+class EditIn(Schema):
+    id: UUID
+    kind: str = Field(max_length=30)
+    object: UUID
+    version: int | None = None
+    fields: dict[str, Any] = {}
+
+
+class CommentIn(Schema):
+    id: UUID
+    text: str = Field(max_length=4000)
+
+
+class DeriveIn(Schema):
+    preset: str = "strict"
+    min_confidence: float | None = Field(default=None, ge=0, le=1)
+
+
+@router.get("/videos/{uuid:video_id}/bundle")
+def get_bundle(request: HttpRequest, video_id: UUID) -> HttpResponse:
+    video = video_for(request.user, video_id, "view")
+    text = json.dumps(queries.bundle(video, request.user), separators=(",", ":"))
+    return HttpResponse(text, content_type="application/json")
+
+
+@router.get("/videos/{uuid:video_id}/frames")
+def get_frames(request: HttpRequest, video_id: UUID) -> HttpResponse:
+    """Media seconds of every frame and the end of the last one: float64, little-endian, N + 1 values."""
+    video = video_for(request.user, video_id, "view")
+    if video.blob is None:
+        raise Http404("This video has no pictures, so it has no frame times.")
+    tag = f'"{video.blob.sha256[:32]}-frames"'
+    if request.headers.get("If-None-Match") == tag:
+        return HttpResponse(status=304)
+    with local(f"{video.blob.folder}/frames.npz") as path, np.load(path, allow_pickle=False) as stored:
+        numerator, denominator = (int(v) for v in stored["time_base"])
+        seconds = stored["pts"].astype(np.float64) * numerator / denominator
+    response = HttpResponse(seconds.astype("<f8").tobytes(), content_type="application/octet-stream")
+    response["ETag"] = tag
+    response["Cache-Control"] = "private, max-age=31536000, immutable"
+    return response
+
+
+@router.get("/videos/{uuid:video_id}/changes")
+def get_changes(request: HttpRequest, video_id: UUID, since: int) -> dict[str, Any]:
+    return queries.changes_since(video_for(request.user, video_id, "view"), since)
+
+
+@router.post("/videos/{uuid:video_id}/edits")
+def post_edit(request: HttpRequest, video_id: UUID, edit: EditIn) -> Any:
+    video = video_for(request.user, video_id, "annotate")
+    wanted = ledger.EditRequest(edit.id, edit.kind, edit.object, edit.version, edit.fields)
+    try:
+        return ledger.answer(ledger.apply_edit(video_id=video.id, user=request.user, edit=wanted))
+    except Stale as stale:
+        return HttpResponse(
+            json.dumps(ledger.conflict(stale, wanted, video.id)), status=409, content_type="application/json"
+        )
+
+
+@router.get("/events/{uuid:event_id}")
+def get_event(request: HttpRequest, event_id: UUID) -> dict[str, Any]:
+    return queries.event_story(_event(request, event_id, "view"))
+
+
+@router.post("/events/{uuid:event_id}/comments")
+def post_comment(request: HttpRequest, event_id: UUID, comment: CommentIn) -> dict[str, Any]:
+    event = _event(request, event_id, "annotate")
+    services.add_comment(event=event, user=request.user, id=comment.id, text=comment.text)
+    return queries.event_story(event)
+
+
+def _event(request: HttpRequest, event_id: UUID, action: Any) -> Event:
+    event = Event.objects.select_related("video", "set", "changed_by").filter(id=event_id).first()
+    if event is None:
+        raise Http404("There is no such event, or it is not yours to see.")
+    check(request.user, event.video.project_id, action)
+    return event
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Derivation
+
+
+@router.post("/videos/{uuid:video_id}/derive")
+def post_derive(request: HttpRequest, video_id: UUID, wanted: DeriveIn) -> dict[str, Any]:
+    video = video_for(request.user, video_id, "annotate")
+    job = derivation.request_derivation(
+        video=video, user=request.user, preset=wanted.preset, min_confidence=wanted.min_confidence
+    )
+    return {"job": str(job.id)}
+
+
+@router.get("/derivations/{uuid:derivation_id}")
+def get_derivation(request: HttpRequest, derivation_id: UUID) -> dict[str, Any]:
+    found = _derivation(request, derivation_id, "view")
+    return {
+        "id": str(found.id),
+        "revision": found.revision,
+        "preset": found.preset,
+        "current": found.applied is None and found.revision == found.video.revision,
+        "difference": found.difference,
+    }
+
+
+@router.post("/derivations/{uuid:derivation_id}/apply")
+def apply_derivation(request: HttpRequest, derivation_id: UUID) -> Any:
+    found = _derivation(request, derivation_id, "annotate")
+    try:
+        return {"revision": derivation.apply(derivation=found, user=request.user).revision}
+    except Stale:
+        sentence = "The video was edited since this difference was made; derive again."
+        return HttpResponse(json.dumps({"error": sentence}), status=409, content_type="application/json")
+
+
+def _derivation(request: HttpRequest, derivation_id: UUID, action: Any) -> Derivation:
+    found = Derivation.objects.select_related("video").filter(id=derivation_id).first()
+    if found is None:
+        raise Http404("There is no such derivation, or it is not yours to see.")
+    check(request.user, found.video.project_id, action)
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Live
+
+
+@router.get("/videos/{uuid:video_id}/stream")
+async def stream(request: HttpRequest, video_id: UUID) -> StreamingHttpResponse:
+    """Server-sent events: `revision` when somebody saved, `job` while the video's jobs move.
+
+    Access is looked up again at every step, so a removed member stops hearing.
+    """
+    user = await request.auser()
+    await sync_to_async(video_for)(user, video_id, "view")
+    return live.stream(lambda: _state(user, video_id))
+
+
+def _state(user: Any, video_id: UUID) -> list[live.Message]:
+    user.refresh_from_db(fields=["is_active", "is_superuser"])
+    video = Video.objects.only("project_id", "revision").get(id=video_id)
+    check(user, video.project_id, "view")
+    recent = Job.objects.filter(video_id=video_id).order_by("-created")[:5]
+    return [("revision", {"revision": video.revision})] + [
+        (
+            "job",
+            {
+                "id": str(job.id),
+                "kind": job.kind,
+                "state": job.state,
+                "stage": job.stage,
+                "share": round(job.share, 3),
+                "error": job.error,
+                "result": job.result if job.kind in ("derive", "accept") else {},
+            },
+        )
+        for job in reversed(recent)
+    ]

@@ -1,0 +1,240 @@
+"""Reads for the workspace: the bundle a page opens with, what changed since, and one event with its story."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+from uuid import UUID
+
+from django.contrib.postgres.aggregates import ArrayAgg
+from django.db.models import Func, Q, TextField, Value
+from django.db.models.functions import Cast
+
+from webapp.accounts.access import allowed
+from webapp.accounts.models import User
+from webapp.events import rows
+from webapp.events.ledger import public_change
+from webapp.events.models import Coverage, Derivation, Edit, Event, GazeCorrection
+from webapp.library.models import Video
+from webapp.tracks.models import IdentityProposal, Person, Run, Tracklet
+
+# the page asks for a fresh bundle instead of more changes than this
+MANY_EDITS = 500
+
+EVENT_COLUMNS = (
+    "id", "set__kind", "modality", "type", "start", "end", "confidence", "status", "origin", "machine", "version",
+)  # fmt: skip
+
+
+def bundle(video: Video, user: User) -> dict[str, Any]:
+    """Everything the workspace needs but samples and frame times: a fixed number of queries."""
+    return {
+        "video": {
+            "id": str(video.id),
+            "name": video.name,
+            "project": {"slug": video.project.slug, "name": video.project.name},
+            "width": video.width,
+            "height": video.height,
+            "frames": video.frames,
+            "duration_s": video.duration_s,
+            "has_audio": video.has_audio,
+            "has_pixels": video.has_pixels,
+            "state": video.state,
+            "revision": video.revision,
+            "warnings": video.warnings,
+            "shots": video.shots,
+        },
+        "run": run_summary(video.run),
+        "persons": [rows.person_row(p) for p in Person.objects.filter(video=video)],
+        "tracklets": tracklet_columns(video.run_id),
+        "events": event_columns(video),
+        "corrections": [rows.correction_row(c) for c in GazeCorrection.objects.filter(video=video).order_by("start")],
+        "coverage": [rows.coverage_row(c) for c in Coverage.objects.filter(video=video).order_by("start")],
+        "identity": [rows.identity_row(i) for i in IdentityProposal.objects.filter(video=video)],
+        "me": {"id": user.id, "name": user.shown_name, "actions": allowed(user, video.project_id)},
+        "derivation": newest_derivation(video),
+        "layers": layers(video),
+    }
+
+
+def run_summary(run: Run | None) -> dict[str, Any] | None:
+    if run is None:
+        return None
+    return {
+        "id": str(run.id),
+        "profile": run.profile,
+        "rate": run.manifest.get("rate"),
+        "tracking_rate": run.manifest.get("tracking_rate"),
+        "backends": run.manifest.get("backends", []),
+        "notes": run.manifest.get("notes", []),
+        "identity": run.manifest.get("identity", []),
+        "tracks_url": f"/v/{run.video_id}/runs/{run.id}/tracks.bin",
+        "ribbon_url": f"/v/{run.video_id}/runs/{run.id}/ribbon.bin",
+    }
+
+
+def _columns(names: list[str], records: Any) -> dict[str, list[Any]]:
+    columns = list(zip(*records, strict=True)) or [()] * len(names)
+    return {name: list(column) for name, column in zip(names, columns, strict=True)}
+
+
+def tracklet_columns(run_id: UUID | None) -> dict[str, list[Any]]:
+    names = ["id", "track", "start", "end", "person", "human", "version"]
+    found = Tracklet.objects.filter(run_id=run_id).order_by("start", "track")
+    columns = _columns(names, found.values_list("id", "track", "start", "end", "person_id", "human", "version"))
+    columns["id"] = [str(i) for i in columns["id"]]
+    columns["person"] = [str(i) for i in columns["person"]]
+    return columns
+
+
+class Pair(Func):
+    """ARRAY[person id, role] as text."""
+
+    template = "ARRAY[%(expressions)s]"
+    output_field = TextField()
+
+
+def event_columns(video: Video) -> dict[str, list[Any]]:
+    """All events of the video by column; participants as [[person id, role], ...] sorted."""
+    names = ["id", "set", "modality", "type", "start", "end", "confidence", "status", "origin", "version"]
+    people = ArrayAgg(
+        Pair(Cast("participations__person_id", TextField()), Cast("participations__role", TextField())),
+        filter=Q(participations__isnull=False),
+        default=Value([]),
+    )
+    found = (
+        Event.objects.filter(video=video)
+        .annotate(people=people)
+        .order_by("start", "id")
+        .values_list(*EVENT_COLUMNS, "people")
+    )
+    columns: dict[str, list[Any]] = {name: [] for name in (*names, "edited", "stale", "participants")}
+    for id_, set_, modality, type_, start, end, confidence, status, origin, machine, version, pairs in found:
+        participants = sorted([p, r] for p, r in pairs if p)
+        values = (str(id_), set_, modality, type_, start, end, round(confidence, 4), status, origin, version)
+        for name, value in zip(names, values, strict=True):
+            columns[name].append(value)
+        columns["participants"].append(participants)
+        columns["stale"].append(bool(machine and machine.get("stale")))
+        columns["edited"].append(rows.differs(machine, type_, start, end, participants))
+    return columns
+
+
+def newest_derivation(video: Video) -> dict[str, Any] | None:
+    found = Derivation.objects.filter(video=video, applied=None).order_by("-created").first()
+    if found is None or found.revision != video.revision or not any(found.difference.values()):
+        return None
+    return {
+        "id": str(found.id),
+        "revision": found.revision,
+        "counts": {name: len(items) for name, items in found.difference.items()},
+    }
+
+
+def layers(video: Video) -> list[dict[str, Any]]:
+    """Runs that wait for acceptance, newest first."""
+    waiting = Run.objects.filter(video=video, state=Run.State.LAYER).order_by("-created")[:20]
+    return [
+        {
+            "id": str(run.id),
+            "profile": run.profile,
+            "created": run.created.isoformat(),
+            "conflicts": len(run.report.get("conflicts", [])),
+        }
+        for run in waiting
+    ]
+
+
+def changes_since(video: Video, revision: int) -> dict[str, Any]:
+    """Edits after a revision, oldest first; `reload` when a fresh bundle is cheaper or a whole run changed."""
+    found = list(
+        Edit.objects.filter(video=video, revision__gt=revision)
+        .select_related("user")
+        .order_by("revision")[: MANY_EDITS + 1]
+    )
+    if len(found) > MANY_EDITS or any(len(e.changes) > MANY_EDITS or e.kind == "run.accept" for e in found):
+        return {"revision": video.revision, "reload": True, "edits": []}
+    return {
+        "revision": video.revision,
+        "reload": False,
+        "edits": [
+            {
+                "id": str(e.id),
+                "kind": e.kind,
+                "revision": e.revision,
+                "user": e.user.shown_name if e.user else "the rules",
+                "created": e.created.isoformat(),
+                "changes": [public_change(c) for c in e.changes],
+            }
+            for e in found
+        ],
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One event
+
+TOLD = ("type", "start", "end", "status", "note")
+
+
+def event_story(event: Event) -> dict[str, Any]:
+    """The full row with comments and history (newest first)."""
+    return rows.event_row(event) | {
+        "video": str(event.video_id),
+        "changed": event.changed.isoformat(),
+        "changed_by": event.changed_by.shown_name if event.changed_by else None,
+        "comments": [
+            {
+                "id": str(c.id),
+                "user": c.user.shown_name if c.user else "somebody who left",
+                "text": c.text,
+                "created": c.created.isoformat(),
+            }
+            for c in event.comments.select_related("user")
+        ],
+        "history": history(event),
+    }
+
+
+def history(event: Event) -> list[dict[str, Any]]:
+    """What each edit changed, newest first: from the ledger, which the history triggers back up row by row."""
+    found = (
+        Edit.objects.filter(video_id=event.video_id, changes__contains=[{"kind": "event", "id": str(event.id)}])
+        .select_related("user")
+        .order_by("-revision")[:100]
+    )
+    story = []
+    for edit in found:
+        for change in edit.changes:
+            if change["id"] == str(event.id):
+                before, after = change["before"] or {}, change["after"] or {}
+                what = {
+                    name: [before.get(name), after.get(name)]
+                    for name in (*TOLD, "participants")
+                    if before.get(name) != after.get(name)
+                }
+                who = edit.user.shown_name if edit.user else "the rules"
+                story.append(
+                    {
+                        "edit": str(edit.id),
+                        "kind": edit.kind,
+                        "version": after.get("version"),
+                        "when": edit.created.isoformat(),
+                        "who": who,
+                        "what": what,
+                    }
+                )
+    return story
+
+
+def persons_by_root(video: Video) -> dict[str, list[str]]:
+    """Root person id -> ids of everybody who is that person."""
+    parents = {str(p.id): str(p.merged_into_id or "") for p in Person.objects.filter(video=video)}
+    families: dict[str, list[str]] = defaultdict(list)
+    for id_ in parents:
+        root = id_
+        while parents[root]:
+            root = parents[root]
+        families[root].append(id_)
+    return dict(families)
+

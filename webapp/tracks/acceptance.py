@@ -1,0 +1,206 @@
+"""What accepting a run would do: which track is which person, and which human edits would no longer fit.
+
+Runs in a worker (it reads both runs' samples); the result is a Plan that `tracks.services.accept_run` writes.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from numpy.typing import NDArray
+
+from ml.perception import relink
+from ml.perception.relink import Boxes, Piece
+from webapp.events.models import Event, GazeCorrection
+from webapp.events.rules import words
+from webapp.lib import storage
+from webapp.library.models import Video
+from webapp.tracks.models import IdentityProposal, Person, Run, Tracklet
+from webapp.tracks.services import Plan
+
+BOX_COLUMNS = ["frame", "track", "body_x1", "body_y1", "body_x2", "body_y2"]
+
+
+def plan(*, video: Video, run: Run) -> Plan:
+    """Compare a layer with the video's persons and human edits."""
+    new = boxes_of(run)
+    pieces = [Piece(t["track"], t["start"], t["end"]) for t in run.manifest["tracks"]]
+    found: dict[Piece, str] = {}
+    roots = roots_of(video)
+    if video.run is not None:
+        tracklets = list(Tracklet.objects.filter(run=video.run))
+        pieces = relink.cut_pieces(pieces, hand_cuts(tracklets))
+        found = relink.assign(new, pieces, boxes_of(video.run), pieces_by_person(tracklets, roots))
+    identity = run.manifest.get("identity", [])
+    alike = [(i["a"], i["b"], i["similarity"]) for i in identity if i["band"] == "same"]
+    alike = without_refused(video, alike, found, roots)
+    owner = relink.follow_faces(order_left_to_right(pieces, new), found, alike)
+    rows = sorted((p.track, p.start, p.end, key) for p, key in owner.items())
+    asked = {
+        (*sorted((owner[p], owner[q])), i["similarity"])
+        for i in identity
+        for p in pieces
+        for q in pieces
+        if p.track == i["a"] and q.track == i["b"] and owner[p] != owner[q]
+    }
+    strongest: dict[tuple[str, str], float] = {}
+    for first, second, similarity in asked:
+        strongest[first, second] = max(similarity, strongest.get((first, second), 0))
+    return Plan(
+        tracklets=rows,
+        identity=[(a, b, s) for (a, b), s in sorted(strongest.items())],
+        conflicts=conflicts(video, rows, roots),
+    )
+
+
+def boxes_of(run: Run) -> Boxes:
+    with storage.local(f"{run.folder}/samples.parquet") as path:
+        table = pq.read_table(path, columns=BOX_COLUMNS)
+    return Boxes.from_columns({name: table[name].to_numpy() for name in BOX_COLUMNS})
+
+
+def roots_of(video: Video) -> dict[str, str]:
+    """Person id -> id of the person it was merged into, in the end."""
+    parents = {str(p.id): str(p.merged_into_id or "") for p in Person.objects.filter(video=video)}
+
+    def root(person: str) -> str:
+        while parents[person]:
+            person = parents[person]
+        return person
+
+    return {person: root(person) for person in parents}
+
+
+def hand_cuts(tracklets: list[Tracklet]) -> set[int]:
+    """Frames at which a human cut a raw track in two."""
+    by_track: dict[int, list[Tracklet]] = defaultdict(list)
+    for tracklet in tracklets:
+        by_track[tracklet.track].append(tracklet)
+    return {t.start for parts in by_track.values() if len(parts) > 1 for t in parts if t.human}
+
+
+def pieces_by_person(tracklets: list[Tracklet], roots: Mapping[str, str]) -> dict[str, list[Piece]]:
+    persons: dict[str, list[Piece]] = defaultdict(list)
+    for t in tracklets:
+        persons[roots[str(t.person_id)]].append(Piece(t.track, t.start, t.end))
+    return persons
+
+
+def order_left_to_right(pieces: list[Piece], boxes: Boxes) -> list[Piece]:
+    """Pieces by shot entry and then from left to right, so that numbers read as the eye does."""
+
+    def place(piece: Piece) -> tuple[int, float]:
+        rows = relink.rows_of(boxes, piece)
+        return piece.start, float(boxes.box[rows[0], 0]) if len(rows) else 0.0
+
+    return sorted(pieces, key=place)
+
+
+def without_refused(
+    video: Video, alike: list[tuple[int, int, float]], found: Mapping[Piece, str], roots: Mapping[str, str]
+) -> list[tuple[int, int, float]]:
+    """Faces a human called different stay different, however alike a new run finds them."""
+    refused = {
+        frozenset((roots[str(p.first_id)], roots[str(p.second_id)]))
+        for p in IdentityProposal.objects.filter(video=video, state=IdentityProposal.State.DIFFERENT)
+    }
+    by_track: dict[int, set[str]] = defaultdict(set)
+    for piece, person in found.items():
+        by_track[piece.track].add(person)
+
+    def clash(a: int, b: int) -> bool:
+        return any(frozenset((x, y)) in refused for x in by_track[a] for y in by_track[b])
+
+    return [pair for pair in alike if not clash(pair[0], pair[1])]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Human edits that no longer fit
+
+
+def conflicts(video: Video, rows: list[tuple[int, int, int, str]], roots: Mapping[str, str]) -> list[dict[str, Any]]:
+    """One entry for each human edit about somebody the new run does not see there: {sentence, kind, id, frame}."""
+    seen: dict[str, list[tuple[int, int]]] = defaultdict(list)
+    for _, start, end, key in rows:
+        seen[key].append((start, end))
+    names = {str(p.id): str(p) for p in Person.objects.filter(video=video)}
+
+    def visible(person: str, start: int, end: int) -> bool:
+        return any(a < end and start < b for a, b in seen[roots[person]])
+
+    return [
+        *_lost_people(video, seen, roots, names),
+        *_lost_events(video, visible, names),
+        *_lost_corrections(video, visible, names),
+    ]
+
+
+def _lost_people(video: Video, seen: Any, roots: Mapping[str, str], names: Mapping[str, str]) -> list[dict[str, Any]]:
+    had = Tracklet.objects.filter(run_id=video.run_id).select_related("person").order_by("start")
+    first: dict[str, int] = {}
+    touched: set[str] = set()
+    for tracklet in had:
+        root = roots[str(tracklet.person_id)]
+        first.setdefault(root, tracklet.start)
+        if tracklet.human or tracklet.person.name or tracklet.person.version > 1:
+            touched.add(root)
+    return [
+        {
+            "sentence": f"{names[person]}, whom you named, merged or split, is not found by this run.",
+            "kind": "person",
+            "id": person,
+            "frame": first[person],
+        }
+        for person in sorted(touched, key=lambda p: first[p])
+        if not seen[person]
+    ]
+
+
+def _lost_events(video: Video, visible: Any, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    spoken = (
+        Event.objects.filter(video=video)
+        .exclude(set__kind="proposal")
+        .exclude(status=Event.Status.REJECTED)
+        .prefetch_related("participations")
+        .order_by("start")
+    )
+    found = []
+    for event in spoken:
+        people = {str(p.person_id) for p in event.participations.all()}
+        gone = sorted(names[p] for p in people if not visible(p, event.start, event.end))
+        if gone:
+            found.append(
+                {
+                    "sentence": f"{words(event.type).capitalize()} at frames {event.start}-{event.end - 1}: this run "
+                    f"does not see {' and '.join(gone)} there.",
+                    "kind": "event",
+                    "id": str(event.id),
+                    "frame": event.start,
+                }
+            )
+    return found
+
+
+def _lost_corrections(video: Video, visible: Any, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "sentence": f"Corrected gaze of {names[str(c.person_id)]} at frames {c.start}-{c.end - 1}: this run does not "
+            "see that person there.",
+            "kind": "correction",
+            "id": str(c.id),
+            "frame": c.start,
+        }
+        for c in GazeCorrection.objects.filter(video=video).order_by("start")
+        if not visible(str(c.person_id), c.start, c.end)
+    ]
+
+
+def samples_of(run: Run) -> dict[str, NDArray[Any]]:
+    """All sample columns of a run, text columns as object arrays."""
+    with storage.local(f"{run.folder}/samples.parquet") as path:
+        table = pq.read_table(path)
+    return {name: np.asarray(table[name].to_numpy(zero_copy_only=False)) for name in table.column_names}

@@ -1,0 +1,159 @@
+"""Writes of runs and of the persons and tracklets that come with them."""
+
+from __future__ import annotations
+
+import itertools
+import uuid
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pghistory
+from django.db import transaction
+
+from webapp.accounts.models import User
+from webapp.events import ledger, rows
+from webapp.events.services import Change
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+from webapp.lib import storage
+from webapp.lib.errors import Refused
+from webapp.library.models import Video
+from webapp.tracks.models import IdentityProposal, Person, Run, Tracklet
+
+PROFILES = ("embedded",)
+
+
+@dataclass
+class Plan:
+    """What acceptance of a run would write.
+
+    `tracklets`: (track, start, end, person key), where a key is an existing person's id or "new-0", "new-1", ... in the
+    order of their numbers. `identity`: (key, key, similarity) of persons to ask about; tracks whose faces are alike
+    enough share a key already.
+    """
+
+    tracklets: list[tuple[int, int, int, str]]
+    identity: list[tuple[str, str, float]] = field(default_factory=list)
+    conflicts: list[dict[str, Any]] = field(default_factory=list)
+
+
+def request_perception(
+    *, video: Video, user: User | None, profile: str = "embedded", rate: float = 2.0, tracking_rate: float | None = None
+) -> Job:
+    """Queue a perception run. One at a time for a video."""
+    if profile not in PROFILES:
+        raise Refused(f"There is no perception profile {profile!r} here; there is: {', '.join(PROFILES)}.", "profile")
+    if not 0.1 <= rate <= 120:
+        raise Refused("The sampling rate must lie between 0.1 and 120 per second.", "rate")
+    if video.state != Video.State.READY or not video.has_pixels:
+        raise Refused("Perception needs a video whose import is done.", "video")
+    waiting = Job.objects.filter(
+        video=video, kind="perceive", state__in=[Job.State.QUEUED, Job.State.RUNNING]
+    ).first()
+    if waiting is not None:
+        return waiting
+    parameters = {"profile": profile, "rate": rate, "run": str(uuid.uuid4())}
+    return jobs.create(
+        project=video.project, kind="perceive", queue="gpu", video=video, parameters=parameters, user=user
+    )
+
+
+def add_run(
+    *, run_id: UUID, video: Video, job: Job | None, profile: str, origin: str, manifest: dict[str, Any], folder: Path
+) -> Run:
+    """Store a finished run folder as a layer. The same run id again is the same run (a job that starts over)."""
+    storage.put_folder(folder, f"runs/{run_id}")
+    run, _ = Run.objects.update_or_create(
+        id=run_id,
+        defaults={"video": video, "job": job, "profile": profile, "origin": origin, "manifest": manifest},
+    )
+    return run
+
+
+def save_report(*, run: Run, plan: Plan, revision: int) -> None:
+    """Keep what acceptance would do, as of a revision of the video."""
+    run.report = {
+        "revision": revision,
+        "tracklets": [list(t) for t in plan.tracklets],
+        "identity": [list(i) for i in plan.identity],
+        "conflicts": plan.conflicts,
+    }
+    run.save(update_fields=["report"])
+
+
+def accept_run(*, run: Run, user: User | None) -> Run:
+    """Make a layer the video's run by its report: tracklets, new persons, identity proposals. Nothing human goes away.
+
+    Raises Refused when the video was edited since the report was made.
+    """
+    with transaction.atomic(), pghistory.context(user=user.pk if user else None, why="run.accept", run=str(run.id)):
+        video = Video.objects.select_for_update().get(id=run.video_id)
+        run.refresh_from_db()
+        if run.state == Run.State.ACCEPTED:
+            return run
+        if run.report.get("revision") != video.revision:
+            raise Refused("The video was edited since this run was compared with it; compare again.", "run")
+        changes = _write_plan(video, run)
+        Run.objects.filter(video=video, state=Run.State.ACCEPTED).update(state=Run.State.REPLACED)
+        run.state = Run.State.ACCEPTED
+        run.save(update_fields=["state"])
+        video.run = run
+        video.shots = [shot["start"] for shot in run.manifest["shots"]]
+        video.person_count = Person.objects.filter(video=video, merged_into=None).count()
+        video.save(update_fields=["run", "shots", "person_count"])
+        ledger.record(video=video, user=user, id=uuid.uuid4(), kind="run.accept", changes=changes)
+        return run
+
+
+def _write_plan(video: Video, run: Run) -> list[Change]:
+    report = run.report
+    keys = sorted({t[3] for t in report["tracklets"] if t[3].startswith("new-")}, key=lambda k: int(k[4:]))
+    known = {str(p.id): p for p in Person.objects.filter(video=video)}
+    people = dict(known)
+    for key, number in zip(keys, itertools.count(video.next_person), strict=False):
+        people[key] = Person(video=video, number=number)
+    fresh = [people[key] for key in keys]
+    Person.objects.bulk_create(fresh)
+    video.next_person += len(fresh)
+    video.save(update_fields=["next_person"])
+    Tracklet.objects.bulk_create(
+        Tracklet(run=run, track=track, start=start, end=end, person=people[key])
+        for track, start, end, key in report["tracklets"]
+    )
+    _write_identity(video, report["identity"], people)
+    return [("person", str(p.id), None, rows.person_row(p)) for p in fresh]
+
+
+def _write_identity(video: Video, pairs: list[list[Any]], people: dict[str, Person]) -> None:
+    """Keep what was asked or decided before; add what is new."""
+    wanted = []
+    for first, second, similarity in pairs:
+        low, high = sorted((people[first], people[second]), key=lambda p: p.number)
+        if low.id != high.id:
+            wanted.append(IdentityProposal(video=video, first=low, second=high, similarity=similarity))
+    IdentityProposal.objects.bulk_create(wanted, ignore_conflicts=True)
+
+
+def request_acceptance(*, run: Run, user: User) -> Job:
+    """Queue the acceptance of a layer: compare again if needed, switch, derive events."""
+    if run.state != Run.State.LAYER:
+        raise Refused("Only a run that waits can be accepted.", "run")
+    return jobs.create(
+        project=run.video.project,
+        kind="accept",
+        queue="cpu",
+        video=run.video,
+        parameters={"run": str(run.id)},
+        user=user,
+    )
+
+
+def discard_run(*, run: Run) -> None:
+    """Remove a layer nobody accepted, with its files."""
+    if run.state != Run.State.LAYER:
+        raise Refused("Only a run that waits can be discarded.", "run")
+    folder = run.folder
+    run.delete()
+    transaction.on_commit(lambda: storage.delete_tree(folder))
