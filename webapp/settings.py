@@ -7,6 +7,7 @@
     SIGHTLINE_SECRET_KEY   signing key; required, and checked for strength, when SIGHTLINE_PRODUCTION is set
     SIGHTLINE_PRODUCTION   1: secure cookies, host names from SIGHTLINE_HOSTS, no debug
     SIGHTLINE_HOSTS        comma-separated host names that may be asked for
+    SIGHTLINE_DB_POOL      database connections of one process (default 16), 0: no pool
     SIGHTLINE_ACCEL        nginx location that serves media by X-Accel-Redirect (files only)
 """
 
@@ -59,6 +60,7 @@ INSTALLED_APPS = [
     "webapp.tracks",
     "webapp.events",
     "webapp.jobs",
+    "webapp.studio",
 ]
 
 MIDDLEWARE = [
@@ -105,8 +107,10 @@ else:
             "HOST": str(SOCKETS),
         }
     }
-# A pool, since under ASGI every request may run in another thread
-DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": 16, "timeout": 10}
+# A pool, since under ASGI every request may run in another thread; 0 for workers, which fork
+POOL = env.int("SIGHTLINE_DB_POOL", default=16)
+if POOL:
+    DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": POOL, "timeout": 10}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Background work (see workers/app.py)

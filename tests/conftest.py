@@ -1,0 +1,82 @@
+"""What every floor's tests share: a data folder of their own, and a real embedded PostgreSQL and Valkey on demand.
+
+The settings are read from the environment, so it is set here before Django is.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+# Not pytest's own temporary folder: PostgreSQL runs as "nobody" under root and must be able to enter
+DATA = Path(tempfile.mkdtemp(prefix="sightline-test-"))
+DATA.chmod(0o711)
+os.environ["SIGHTLINE_DATA"] = str(DATA)
+os.environ["DJANGO_SETTINGS_MODULE"] = "webapp.settings"
+os.environ["SIGHTLINE_DB_POOL"] = "0"  # a pool's idle connections would keep the test database from being dropped
+os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # Playwright's event loop runs in the thread of the tests
+for name in ("DATABASE_URL", "BROKER_URL", "STORAGE_URL", "SIGHTLINE_PRODUCTION"):
+    os.environ.pop(name, None)
+
+UNSAFE_BUT_FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    from django.conf import settings
+
+    settings._setup()  # pytest-django sets Django up, right after this, only when the settings are there
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    from webapp.lib.datafolder import socket_folder
+
+    shutil.rmtree(socket_folder(DATA), ignore_errors=True)
+    shutil.rmtree(DATA, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Any]:
+    """The embedded PostgreSQL of the tests, started once."""
+    from webapp.lib.datafolder import socket_folder
+    from webapp.studio.postgres import Postgres
+
+    server = Postgres(
+        cluster=DATA / "postgres",
+        sockets=socket_folder(DATA),
+        log=DATA / "logs" / "postgres.log",
+        settings=UNSAFE_BUT_FAST,
+    )
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(postgres: Any) -> None:
+    """pytest-django asks for this before it makes the test database: the server must run by then."""
+
+
+@pytest.fixture(scope="session")
+def valkey() -> Iterator[Any]:
+    """The embedded broker of the tests, started once."""
+    from webapp.lib.datafolder import socket_folder
+    from webapp.studio.valkey import Valkey
+
+    server = Valkey(folder=DATA / "valkey", sockets=socket_folder(DATA), log=DATA / "logs" / "valkey.log")
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture(autouse=True)
+def media_folder(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Stored files of one test are gone after it."""
+    yield
+    if "db" in request.fixturenames or "transactional_db" in request.fixturenames:
+        shutil.rmtree(DATA / "media", ignore_errors=True)

@@ -1,0 +1,174 @@
+"""The embedded PostgreSQL of a data folder: no TCP port, one unix socket in a folder only its owner may enter.
+
+PostgreSQL refuses to run as root. As root it therefore runs as user 65534 ("nobody"), who owns the cluster folder; where
+that user cannot reach the folder or the programs (a home of mode 0700), it runs in a user namespace of its own instead.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import psutil
+import psycopg
+
+from webapp.studio import binaries, processes
+from webapp.studio.errors import StudioError
+
+NOBODY = 65534
+USER = DATABASE = "sightline"
+SETTINGS = {
+    "max_connections": "100",
+    "shared_buffers": "64MB",
+    "unix_socket_permissions": "0700",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+}
+
+
+class Postgres:
+    """One embedded server. `settings` are added to its command line."""
+
+    def __init__(self, *, cluster: Path, sockets: Path, log: Path, settings: dict[str, str] | None = None) -> None:
+        self.cluster, self.sockets, self.log = cluster, sockets, log
+        self.settings = SETTINGS | (settings or {})
+        self.programs = binaries.postgres()
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Make the cluster if there is none, start the server, wait for it, make the database. Raises StudioError."""
+        for folder in (self.cluster, self.sockets):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._choose_identity()
+        if not (self.cluster / "PG_VERSION").exists():
+            self._initdb()
+        clear_leftovers(self.cluster, self.sockets)
+        options = [word for key, value in self.settings.items() for word in ("-c", f"{key}={value}")]
+        self.process = processes.start(
+            [*self.prefix, self.programs / "postgres", "-D", self.cluster, "-h", "", "-k", self.sockets, *options],
+            log=self.log,
+            death=signal.SIGINT,  # "fast" shut-down: a clean one
+            env=_environment(),
+            cwd=self.cluster,
+            user=self.user,
+        )
+        if not processes.wait_until(self._answers, limit_s=60):
+            self.stop()
+            raise StudioError(f"PostgreSQL did not start; its last words in {self.log}: {last_line(self.log)}")
+        self._make_database()
+
+    def stop(self) -> None:
+        if self.process is not None:
+            processes.stop(self.process, ask=signal.SIGINT, patience_s=8)
+
+    def _choose_identity(self) -> None:
+        """Which user runs the server, and the command prefix that goes with it."""
+        self.user: int | None = None
+        self.prefix: list[str] = []
+        if os.geteuid() != 0:
+            return
+        if all(_open_to_all(path) for path in (self.cluster, self.sockets, self.programs / "postgres")):
+            self.user = NOBODY
+            _give(self.cluster, NOBODY)
+            _give(self.sockets, NOBODY)
+            return
+        unshare, setpriv = shutil.which("unshare"), shutil.which("setpriv")
+        if not unshare or not setpriv:
+            raise StudioError(
+                f"PostgreSQL may not run as root, and user {NOBODY} cannot reach {self.cluster}: start as an ordinary "
+                "user, or put the checkout and the data folder where everybody may enter (mode 0755)."
+            )
+        _give(self.cluster, 0)
+        _give(self.sockets, 0)
+        self.prefix = [unshare, "--user", "--map-user=1000", "--map-group=1000", setpriv, "--pdeathsig", "INT", "--"]
+
+    def _initdb(self) -> None:
+        if any(self.cluster.iterdir()):  # an earlier start was killed in the middle
+            for entry in self.cluster.iterdir():
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+        locale = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"] if self._version() >= 17 else []
+        done = subprocess.run(
+            [*self.prefix, self.programs / "initdb", "-D", self.cluster, "-U", USER, "-E", "UTF8", "--auth=trust",
+             "--no-locale", *locale],
+            cwd=self.cluster, env=_environment(), user=self.user, group=self.user,
+            extra_groups=[] if self.user is not None else None, capture_output=True, text=True,
+        )  # fmt: skip
+        if done.returncode != 0:
+            words = (done.stderr or done.stdout).strip().splitlines()
+            raise StudioError(f"The database folder {self.cluster} could not be made: {words[-1] if words else 'no word'}.")
+
+    def _version(self) -> int:
+        said = subprocess.run([self.programs / "postgres", "--version"], capture_output=True, text=True, check=True)
+        number = re.search(r"(\d+)", said.stdout)
+        return int(number.group(1)) if number else 0
+
+    def _answers(self) -> bool:
+        assert self.process is not None
+        if self.process.poll() is not None:
+            raise StudioError(f"PostgreSQL stopped at once; its last words in {self.log}: {last_line(self.log)}")
+        try:
+            with psycopg.connect(host=str(self.sockets), user=USER, dbname="postgres", connect_timeout=2):
+                return True
+        except psycopg.OperationalError:
+            return False
+
+    def _make_database(self) -> None:
+        with psycopg.connect(host=str(self.sockets), user=USER, dbname="postgres", autocommit=True) as connection:
+            if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
+                connection.execute(f"CREATE DATABASE {DATABASE}")
+
+
+def clear_leftovers(cluster: Path, sockets: Path) -> None:
+    """Wait for a server that is still shutting down after a kill, and remove lock files of processes long gone.
+
+    PostgreSQL itself removes a lock whose process number is free; after a restart of the machine the number may
+    belong to somebody else, which it cannot tell.
+    """
+    for lock in (cluster / "postmaster.pid", sockets / ".s.PGSQL.5432.lock"):
+        try:
+            pid = int(lock.read_text().split()[0])
+        except (FileNotFoundError, IndexError, ValueError):
+            continue
+        if serves(pid, cluster):
+            if not processes.wait_until(lambda pid=pid: not processes.alive(pid), limit_s=5):  # type: ignore[misc]
+                os.kill(pid, signal.SIGINT)
+                processes.wait_until(lambda pid=pid: not processes.alive(pid), limit_s=10)  # type: ignore[misc]
+        elif processes.alive(pid):
+            lock.unlink(missing_ok=True)
+
+
+def serves(pid: int, cluster: Path) -> bool:
+    """Whether this process is a PostgreSQL server of this cluster folder."""
+    try:
+        process = psutil.Process(pid)
+        return "postgres" in process.name() and Path(process.cwd()) == cluster.resolve()
+    except (psutil.NoSuchProcess, psutil.AccessDenied):
+        return False
+
+
+def last_line(log: Path) -> str:
+    lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
+    return lines[-1] if lines else "(nothing)"
+
+
+def _environment() -> dict[str, str]:
+    """The server needs none of our variables; PG* of the user would even mislead it."""
+    return {"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", "TZ": "UTC"}
+
+
+def _give(folder: Path, owner: int) -> None:
+    """Make one user the owner of a folder and all in it, where that is not so yet."""
+    if folder.stat().st_uid != owner:
+        for path in (folder, *folder.rglob("*")):
+            os.chown(path, owner, owner, follow_symlinks=False)
+
+
+def _open_to_all(path: Path) -> bool:
+    """Whether every folder above may be entered by anybody (and a file be read and run)."""
+    target = path.resolve()
+    above = all(parent.stat().st_mode & 0o001 for parent in target.parents)
+    return above and (target.is_dir() or target.stat().st_mode & 0o005 == 0o005)
