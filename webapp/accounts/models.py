@@ -49,3 +49,17 @@ class LoginLink(models.Model):
 
     def __str__(self) -> str:
         return f"login link of {self.user}"
+
+
+class LoginFailure(models.Model):
+    """A wrong name or password, kept for the quarter of an hour in which it counts against more tries."""
+
+    username = models.CharField(max_length=150)
+    address = models.CharField(max_length=45)
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["username", "address", "created"], name="login_failures")]
+
+    def __str__(self) -> str:
+        return f"{self.username} from {self.address}"
