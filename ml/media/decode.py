@@ -1,0 +1,148 @@
+"""Reading single frames by number, exactly, from the source file or its proxy."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import av.error
+import numpy as np
+from numpy.typing import NDArray
+
+from ml.media import orientation
+from ml.media.errors import MediaError
+from ml.media.index import MISSING, FrameIndex
+from ml.media.source import Source, Tally, decode, open_source, picture
+
+SEEK_GAP = 48  # frames to the next wanted one above which seeking is tried
+BACK_OFF_S = 2  # how much earlier a seek is repeated when it landed too late; doubled each time
+
+
+def read_frames(
+    path: Path, index: FrameIndex, frames: Sequence[int] | NDArray[np.int64] | None = None
+) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+    """Yield (frame number, uint8 height x width x 3 BGR picture, upright) in ascending order, one picture at a time.
+
+    `frames` are the wanted numbers (all by default; repeated ones once). Numbers follow `index`; to read the proxy,
+    pass `index.for_proxy()`. Far-apart frames are sought where the file's own timestamps name its frames
+    (`index.regular`), else everything before them is decoded, which is slower and gives the same.
+    ValueError for a number outside the index; MediaError when the file cannot be read or has not the indexed frames.
+    """
+    wanted = np.arange(index.frames) if frames is None else np.unique(np.asarray(frames, np.int64))
+    if wanted.size and not (0 <= wanted[0] and wanted[-1] < index.frames):
+        raise ValueError(f"frames {wanted[0]} to {wanted[-1]} are not all within the {index.frames} of the video")
+    return _read(path, index, wanted)
+
+
+def _read(path: Path, index: FrameIndex, wanted: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+    if not wanted.size:
+        return
+    reader = _Reader(path, index)
+    try:
+        for number in wanted.tolist():
+            yield number, reader.read(number)
+    finally:
+        reader.close()
+
+
+class _Reader:
+    """Walks through the frames of a file forwards and knows the number of each."""
+
+    def __init__(self, path: Path, index: FrameIndex) -> None:
+        self.path = path
+        self.size: tuple[int, int] | None = None  # of upright pictures, by the first frame of the file
+        self.gap = SEEK_GAP
+        self._rewind()
+        self.index = index.in_time_base(self.source.time_base)
+        self.stamps = self.index.stamps
+        # A regular index has rising timestamps, by which any frame is known; else frames are counted from the start.
+        self.by_stamp = index.regular or (index.damaged > 0 and not (index.interpolated or index.nudged))
+        self.can_seek = index.regular and not self.source.decode_order_only
+
+    def close(self) -> None:
+        self.source.close()
+
+    def read(self, number: int) -> NDArray[np.uint8]:
+        if self.can_seek and number - self.last > self.gap:
+            self._seek(number)
+        for frame in self.frames:
+            known = self._number(frame)
+            if known is None:
+                continue
+            self.last = known
+            if self.size is None:
+                self._measure(frame)
+            if known == number:
+                return self._picture(frame)
+            if known > number:
+                break
+        raise MediaError(f"Cannot read frame {number} of the video: it is not in the file that was indexed.")
+
+    def _rewind(self) -> None:
+        self.source: Source = open_source(self.path)
+        self.frames: Iterator[Any] = self.source.frames(Tally())
+        self.last = -1  # number of the frame decoded last
+
+    def _number(self, frame: Any) -> int | None:
+        """Number of a decoded frame; None when it is none of the index (the remains of a damaged stretch)."""
+        stamp = self.source.stamp(frame)
+        if not self.by_stamp:
+            number = self.last + 1
+            matches = number < len(self.stamps) and self.stamps[number] == (MISSING if stamp is None else stamp)
+            return number if matches else len(self.stamps)
+        if stamp is None:
+            return None
+        number = int(np.searchsorted(self.stamps, stamp))
+        return number if number < len(self.stamps) and self.stamps[number] == stamp else None
+
+    def _measure(self, frame: Any) -> None:
+        self.orientation = orientation.of_frame(frame)
+        self.size = self.orientation.size(*self.source.size(frame))
+
+    def _picture(self, frame: Any) -> NDArray[np.uint8]:
+        assert self.size is not None
+        return np.ascontiguousarray(picture(self.source, frame, self.orientation, self.size))
+
+    def _seek(self, number: int) -> None:
+        """Continue from the last key frame shown at or before a frame; from the start when there is none before."""
+        if self.size is None:  # pictures may change size in mid-stream: the first one decides
+            first = next(self.frames, None)
+            if first is None:
+                return
+            self._measure(first)
+        stamp, back = int(self.stamps[number]), 0
+        while stamp - back >= self.stamps[0]:
+            key = self._key_frame(stamp - back)
+            if key is not None and key <= stamp:
+                if np.searchsorted(self.stamps, key) <= self.last + 1:
+                    self.gap *= 2  # key frames are further apart than that
+                self.last = int(np.searchsorted(self.stamps, key)) - 1
+                return
+            back = 2 * back + int(BACK_OFF_S / self.source.time_base)
+        self.close()
+        self._rewind()
+
+    def _key_frame(self, stamp: int) -> int | None:
+        """Seek; returns the timestamp of the key packet decoding starts with, or None when there is none."""
+        source = self.source
+        try:
+            source.container.seek(stamp, stream=source.video, backward=True)
+        except (av.error.FFmpegError, OSError):
+            return None
+        packets = source.packets([source.video], Tally())
+        key = next((packet for packet in packets if packet.is_keyframe and packet.size), None)
+        if key is None or key.pts is None:
+            return None
+        self.frames = _from_key(source, key, packets)
+        return int(key.pts)
+
+
+def _from_key(source: Source, key: Any, packets: Iterator[Any]) -> Iterator[Any]:
+    """Frames from a key packet on, without those shown before it, which need pictures that were skipped."""
+    for packet in itertools.chain([key], packets):
+        for frame in decode(packet, Tally()):
+            stamp = source.stamp(frame)
+            if stamp is not None and stamp >= key.pts:
+                yield frame
