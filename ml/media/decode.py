@@ -21,25 +21,32 @@ BACK_OFF_S = 2  # how much earlier a seek is repeated when it landed too late; d
 
 
 def read_frames(
-    path: Path, index: FrameIndex, frames: Sequence[int] | NDArray[np.int64] | None = None
+    path: Path,
+    index: FrameIndex,
+    frames: Sequence[int] | NDArray[np.int64] | None = None,
+    *,
+    seek_gap: int = SEEK_GAP,
 ) -> Iterator[tuple[int, NDArray[np.uint8]]]:
     """Yield (frame number, uint8 height x width x 3 BGR picture, upright) in ascending order, one picture at a time.
 
     `frames` are the wanted numbers (all by default; repeated ones once). Numbers follow `index`; to read the proxy,
     pass `index.for_proxy()`. Far-apart frames are sought where the file's own timestamps name its frames
-    (`index.regular`), else everything before them is decoded, which is slower and gives the same.
+    (`index.regular`), else everything before them is decoded, which is slower and gives the same. `seek_gap` is the number
+    of frames worth a seek; it doubles whenever a seek turns out useless.
     ValueError for a number outside the index; MediaError when the file cannot be read or has not the indexed frames.
     """
     wanted = np.arange(index.frames) if frames is None else np.unique(np.asarray(frames, np.int64))
     if wanted.size and not (0 <= wanted[0] and wanted[-1] < index.frames):
         raise ValueError(f"frames {wanted[0]} to {wanted[-1]} are not all within the {index.frames} of the video")
-    return _read(path, index, wanted)
+    return _read(path, index, wanted, seek_gap)
 
 
-def _read(path: Path, index: FrameIndex, wanted: NDArray[np.int64]) -> Iterator[tuple[int, NDArray[np.uint8]]]:
+def _read(
+    path: Path, index: FrameIndex, wanted: NDArray[np.int64], gap: int
+) -> Iterator[tuple[int, NDArray[np.uint8]]]:
     if not wanted.size:
         return
-    reader = _Reader(path, index)
+    reader = _Reader(path, index, gap)
     try:
         for number in wanted.tolist():
             yield number, reader.read(number)
@@ -50,10 +57,10 @@ def _read(path: Path, index: FrameIndex, wanted: NDArray[np.int64]) -> Iterator[
 class _Reader:
     """Walks through the frames of a file forwards and knows the number of each."""
 
-    def __init__(self, path: Path, index: FrameIndex) -> None:
+    def __init__(self, path: Path, index: FrameIndex, gap: int) -> None:
         self.path = path
         self.size: tuple[int, int] | None = None  # of upright pictures, by the first frame of the file
-        self.gap = SEEK_GAP
+        self.gap = gap
         self._rewind()
         self.index = index.in_time_base(self.source.time_base)
         self.stamps = self.index.stamps
@@ -117,7 +124,7 @@ class _Reader:
             key = self._key_frame(stamp - back)
             if key is not None and key <= stamp:
                 if np.searchsorted(self.stamps, key) <= self.last + 1:
-                    self.gap *= 2  # key frames are further apart than that
+                    self.gap = 2 * self.gap + 1  # key frames are further apart than that
                 self.last = int(np.searchsorted(self.stamps, key)) - 1
                 return
             back = 2 * back + int(BACK_OFF_S / self.source.time_base)

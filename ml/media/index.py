@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ml.media.errors import MediaError
+from ml.media.files import whole
 
 MISSING = np.iinfo(np.int64).min  # in `decoded`: the file has no timestamp for this frame
 
@@ -86,20 +85,15 @@ class FrameIndex:
 
     def save(self, path: Path) -> None:
         """Write as a compressed .npz, complete or not at all."""
-        with NamedTemporaryFile(dir=path.parent, prefix=path.name, suffix=".part", delete=False) as file:
-            try:
-                np.savez_compressed(
-                    file,
-                    pts=self.pts,
-                    time_base=[self.time_base.numerator, self.time_base.denominator],
-                    counts=[self.interpolated, self.nudged, self.damaged],
-                    **({} if self.decoded is None else {"decoded": self.decoded}),
-                )
-                file.close()
-                os.replace(file.name, path)
-            except BaseException:
-                Path(file.name).unlink(missing_ok=True)
-                raise
+        arrays = {
+            "pts": self.pts,
+            "time_base": np.array([self.time_base.numerator, self.time_base.denominator]),
+            "counts": np.array([self.interpolated, self.nudged, self.damaged]),
+        }
+        if self.decoded is not None:
+            arrays["decoded"] = self.decoded
+        with whole(path) as part, part.open("wb") as file:
+            np.savez_compressed(file, allow_pickle=False, **arrays)
 
     @classmethod
     def load(cls, path: Path) -> FrameIndex:
