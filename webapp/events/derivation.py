@@ -1,0 +1,279 @@
+"""Deriving events from corrected data, comparing them with what is there, and applying the difference.
+
+    request_derivation   web: queue the job
+    compute              worker: samples + tracklets + corrections -> ml.social -> difference
+    apply                web or worker: write the difference, if the video is still at the same revision
+
+A human's word stands: an event somebody confirmed, rejected, edited or made is never changed or removed. A proposal
+that matches one (same type and roles, temporal IoU >= 0.5, with what it is now or with what the rules first proposed)
+is attached to it instead of created. A proposal that matches an untouched one keeps that one's id.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pghistory
+from django.db import transaction
+from django.utils import timezone
+
+from webapp.accounts.models import User
+from webapp.events import ledger, rows
+from webapp.events.models import Derivation, Edit, Event, Participation
+from webapp.events.rows import Row
+from webapp.events.services import Change
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+from webapp.lib.errors import Refused, Stale
+from webapp.library.models import Video
+
+PRESETS = ("strict", "grasp-compat")
+SAME_EVENT_TIOU = 0.5
+TOLD = ("type", "start", "end", "roles")  # what makes a proposal another one; confidence and details follow along
+
+
+@dataclass(frozen=True)
+class Known:
+    """An event that is there: what it is now, and what the rules said of it."""
+
+    id: str
+    type: str
+    start: int
+    end: int
+    roles: tuple[tuple[str, str], ...]
+    human: bool
+    machine: Row | None
+
+
+def request_derivation(
+    *, video: Video, user: User | None, preset: str = "strict", min_confidence: float | None = None
+) -> Job:
+    """Queue a derivation on the video's accepted run."""
+    if preset not in PRESETS:
+        raise Refused(f"There is no preset {preset!r}; there is: {', '.join(PRESETS)}.", "preset")
+    if video.run is None:
+        raise Refused("This video has no accepted run to derive events from.", "video")
+    parameters = {"preset": preset, "min_confidence": min_confidence}
+    return jobs.create(
+        project=video.project, kind="derive", queue="cpu", video=video, parameters=parameters, user=user
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Difference
+
+
+def difference(proposals: Sequence[Row], known: Sequence[Known]) -> dict[str, list[Any]]:
+    """What changes when `proposals` (machine rows with type, start, end, roles, ...) replace the untouched ones.
+
+    added: proposals; changed: {"id", "machine"}; removed: ids; attached: {"id", "machine"} for human events, where
+    machine is None when the rules no longer support the event.
+    """
+    from ml.social.matching import match_events
+
+    free = list(range(len(proposals)))
+    attached: dict[str, Row] = {}
+    humans = [k for k in known if k.human]
+    for now in (True, False):  # first what the event is now, then what the rules first proposed
+        targets = [k for k in humans if k.id not in attached and (now or k.machine)]
+        pairs = match_events([_span(proposals[i]) for i in free], [_target(k, now) for k in targets], SAME_EVENT_TIOU)
+        for new, old in pairs:
+            attached[targets[old].id] = proposals[free[new]]
+        taken = {new for new, _ in pairs}
+        free = [i for n, i in enumerate(free) if n not in taken]
+    # what a human rejected, trimmed or re-roled does not come back beside itself
+    free = [i for i in free if not any(_covers(k, proposals[i]) for k in humans)]
+    untouched = [k for k in known if not k.human]
+    pairs = match_events([_span(proposals[i]) for i in free], [_target(k, True) for k in untouched], SAME_EVENT_TIOU)
+    changed = [
+        {"id": untouched[old].id, "machine": proposals[free[new]]}
+        for new, old in pairs
+        if _said(untouched[old].machine) != _said(proposals[free[new]])
+    ]
+    kept, used = {old for _, old in pairs}, {new for new, _ in pairs}
+    return {
+        "added": [proposals[i] for n, i in enumerate(free) if n not in used],
+        "changed": changed,
+        "removed": [k.id for n, k in enumerate(untouched) if n not in kept],
+        "attached": [
+            {"id": k.id, "machine": attached.get(k.id)}
+            for k in humans
+            if _said(attached.get(k.id)) != _said(k.machine)
+        ],
+    }
+
+
+def _covers(known: Known, proposal: Row) -> bool:
+    """The rules' own earlier span of a human-touched event holds this proposal, with the same type and roles."""
+    machine = known.machine
+    if not machine or machine["type"] != proposal["type"] or sorted(machine["roles"]) != sorted(proposal["roles"]):
+        return False
+    return bool(machine["start"] <= proposal["start"] and proposal["end"] <= machine["end"])
+
+
+def _said(machine: Row | None) -> Row | None:
+    if machine is None or machine.get("gone"):
+        return None
+    return {key: value for key, value in machine.items() if key not in ("stale", "gone", "run")}
+
+
+Spanned = tuple[str, int, int, tuple[tuple[str, str], ...]]
+
+
+def _span(machine: Row) -> Spanned:
+    return machine["type"], machine["start"], machine["end"], _roles(machine["roles"])
+
+
+def _target(known: Known, now: bool) -> Spanned:
+    if now or known.machine is None:
+        return known.type, known.start, known.end, known.roles
+    return _span(known.machine)
+
+
+def _roles(pairs: Any) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted((str(person), str(role)) for person, role in pairs))
+
+
+def known_events(video: Video) -> list[Known]:
+    """Every shared event of the video; persons as their roots, so that a merge does not make events look new."""
+    from webapp.tracks.acceptance import roots_of
+
+    roots = roots_of(video)
+    found = Event.objects.filter(video=video, set__kind__in=["proposal", "working"]).select_related("set")
+    return [
+        Known(
+            id=str(e.id),
+            type=e.type,
+            start=e.start,
+            end=e.end,
+            roles=_roles((roots[str(p.person_id)], p.role) for p in e.participations.all()),
+            human=e.set.kind == "working",
+            machine=e.machine and e.machine | {"roles": [[roots.get(p, p), r] for p, r in e.machine["roles"]]},
+        )
+        for e in found.prefetch_related("participations").order_by("start", "id")
+    ]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Worker
+
+
+def compute(*, video: Video, job: Job | None, preset: str, min_confidence: float | None) -> Derivation:
+    """Derive events and store how they differ from what is there. Reads files: workers only."""
+    from webapp.events.deriving import propose
+
+    with transaction.atomic():  # one state of tracklets, corrections and events
+        locked = Video.objects.select_for_update().select_related("run", "blob").get(id=video.id)
+        if locked.run is None:
+            raise Refused("This video has no accepted run to derive events from.", "video")
+        proposals = propose(video=locked, preset=preset, min_confidence=min_confidence)
+        found = difference(proposals, known_events(locked))
+        Derivation.objects.filter(video=locked, applied=None).delete()
+        return Derivation.objects.create(
+            job=job,
+            video=locked,
+            run=locked.run,
+            preset=preset,
+            min_confidence=min_confidence,
+            revision=locked.revision,
+            difference=found,
+        )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Apply
+
+
+def apply(*, derivation: Derivation, user: User | None) -> Edit:
+    """Write the difference as one edit. Raises Stale when the video was edited since it was made."""
+    with transaction.atomic(), pghistory.context(user=user.pk if user else None, why="events.derive"):
+        video = Video.objects.select_for_update().get(id=derivation.video_id)
+        derivation = Derivation.objects.select_for_update().get(id=derivation.id)
+        if derivation.applied is not None or derivation.revision != video.revision:
+            raise Stale(kind="derivation", id=str(derivation.id), base=derivation.revision, theirs=None)
+        wanted = derivation.difference
+        changes = [
+            *_add(video, wanted["added"]),
+            *_change(video, wanted["changed"]),
+            *_remove(video, wanted["removed"]),
+            *_attach(video, wanted["attached"]),
+        ]
+        derivation.applied = timezone.now()
+        derivation.save(update_fields=["applied"])
+        Derivation.objects.filter(video=video, applied=None).delete()
+        return ledger.record(video=video, user=user, id=uuid.uuid4(), kind="events.derive", changes=changes)
+
+
+def _add(video: Video, proposals: list[Row]) -> list[Change]:
+    home = rows.set_of(video, "proposal")
+    events = [
+        Event(
+            id=uuid.uuid4(),
+            video=video,
+            set=home,
+            modality="gaze",
+            type=machine["type"],
+            start=machine["start"],
+            end=machine["end"],
+            confidence=machine["confidence"],
+            details=machine["details"],
+            machine=machine,
+            origin=Event.Origin.RULE,
+        )
+        for machine in proposals
+    ]
+    Event.objects.bulk_create(events)
+    Participation.objects.bulk_create(
+        Participation(event=event, person_id=person, role=role)
+        for event, machine in zip(events, proposals, strict=True)
+        for person, role in machine["roles"]
+    )
+    return [("event", str(e.id), None, rows.event_row(e)) for e in _fetched([e.id for e in events])]
+
+
+def _fetched(ids: list[Any]) -> list[Event]:
+    found = Event.objects.filter(id__in=ids).select_related("set").prefetch_related("participations")
+    return sorted(found, key=lambda e: (e.start, str(e.id)))
+
+
+def _change(video: Video, items: list[Row]) -> list[Change]:
+    machines = {item["id"]: item["machine"] for item in items}
+    before = {str(e.id): rows.event_row(e) for e in _fetched(list(machines))}
+    events = Event.objects.filter(id__in=machines, video=video, set__kind="proposal")
+    touched = []
+    for event in events:
+        machine = machines[str(event.id)]
+        event.start, event.end, event.confidence = machine["start"], machine["end"], machine["confidence"]
+        event.details, event.machine = machine["details"], machine
+        event.version += 1
+        touched.append(event)
+    Event.objects.bulk_update(touched, ["start", "end", "confidence", "details", "machine", "version"])
+    return [("event", str(e.id), before[str(e.id)], rows.event_row(e)) for e in _fetched([e.id for e in touched])]
+
+
+def _remove(video: Video, ids: list[str]) -> list[Change]:
+    events = [e for e in _fetched(ids) if e.set.kind == "proposal"]
+    changes: list[Change] = [("event", str(e.id), rows.event_row(e), None) for e in events]
+    Event.objects.filter(id__in=[e.id for e in events], video=video).delete()
+    return changes
+
+
+def _attach(video: Video, items: list[Row]) -> list[Change]:
+    """Tell human events what the rules say now; the human's own fields stay."""
+    machines = {item["id"]: item["machine"] for item in items}
+    before = {str(e.id): rows.event_row(e) for e in _fetched(list(machines))}
+    touched = []
+    for event in Event.objects.filter(id__in=machines, video=video):
+        machine, was = machines[str(event.id)], event.machine
+        if machine is None:
+            event.machine = was and was | {"gone": True, "stale": True}
+        else:
+            moved = was is not None and any(was[name] != machine[name] for name in TOLD)
+            event.machine = machine | ({"stale": True} if moved else {})
+        event.version += 1
+        touched.append(event)
+    Event.objects.bulk_update(touched, ["machine", "version"])
+    return [("event", str(e.id), before[str(e.id)], rows.event_row(e)) for e in _fetched([e.id for e in touched])]
