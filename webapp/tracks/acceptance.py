@@ -15,10 +15,13 @@ from numpy.typing import NDArray
 
 from ml.perception import relink
 from ml.perception.relink import Boxes, Piece
-from webapp.events.models import Event, GazeCorrection
+from webapp.accounts.models import User
+from webapp.events import derivation
+from webapp.events.models import Derivation, Event, GazeCorrection
 from webapp.events.rules import words
 from webapp.lib import storage
 from webapp.library.models import Video
+from webapp.tracks import services
 from webapp.tracks.models import IdentityProposal, Person, Run, Tracklet
 from webapp.tracks.services import Plan
 
@@ -204,3 +207,46 @@ def samples_of(run: Run) -> dict[str, NDArray[Any]]:
     with storage.local(f"{run.folder}/samples.parquet") as path:
         table = pq.read_table(path)
     return {name: np.asarray(table[name].to_numpy(zero_copy_only=False)) for name in table.column_names}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What happens to a finished run
+
+
+def settle(*, run: Run, user: User | None) -> bool:
+    """Compare a finished run with the video. The first run of a video is accepted at once and its events derived; a
+    later one waits for a human. Says whether it was accepted. Safe to repeat after a crash at any point.
+    """
+    if run.state == Run.State.LAYER:
+        compare(run=run)
+        if Video.objects.filter(id=run.video_id, run=None).exists():
+            run = services.accept_run(run=run, user=user)
+    if run.state != Run.State.ACCEPTED:
+        return False
+    derive_once(run=run, user=user)
+    return True
+
+
+def accept(*, run: Run, user: User | None) -> None:
+    """Accept a layer and derive events from it, comparing again when the video was edited meanwhile."""
+    if run.state == Run.State.LAYER:
+        if run.report.get("revision") != Video.objects.values_list("revision", flat=True).get(id=run.video_id):
+            compare(run=run)
+        run = services.accept_run(run=run, user=user)
+    derive_once(run=run, user=user)
+
+
+def compare(*, run: Run) -> None:
+    """Make the report of what accepting the run would do now."""
+    video = Video.objects.select_related("run", "blob").get(id=run.video_id)
+    services.save_report(run=run, plan=plan(video=video, run=run), revision=video.revision)
+
+
+def derive_once(*, run: Run, user: User | None) -> None:
+    """Derive and apply the events of a newly accepted run, unless that was done before a crash."""
+    if Derivation.objects.filter(run=run).exclude(applied=None).exists():
+        return
+    video = Video.objects.get(id=run.video_id)
+    derivation.apply(
+        derivation=derivation.compute(video=video, job=None, preset="strict", min_confidence=None), user=user
+    )
