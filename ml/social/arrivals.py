@@ -1,0 +1,291 @@
+"""Strict gaze following and attention capture: both are patterns of arrivals.
+
+An arrival is a sample from which on a person's gaze settles: it stays within `settle_radius` (or on the same person)
+for `settle_s`, and during most of the second before it was somewhere else. Its place is the mean gaze over the time it
+settles. Following is an arrival where somebody else has arrived a little earlier; capture is several arrivals at one
+place at one time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ml.social import runs
+from ml.social.cliques import bits, maximal_cliques
+from ml.social.event import CAPTURE, FOLLOWING, Roles, SocialEvent, members
+from ml.social.looks import Looks, closeness
+from ml.social.scene import Bools, Floats, Ints
+
+
+@dataclass
+class Arrivals:
+    """Arrivals in time order: `sample` and `column` int64[N], `place` float64[N, 2] (longer sides; NaN when only the
+    person looked at is known), `target` int64[N] (column of the person looked at, -1 nobody), `moved` float64[N] (the
+    furthest the gaze was in the second before, relative to the face, longer sides)."""
+
+    sample: Ints
+    column: Ints
+    place: Floats
+    target: Ints
+    moved: Floats
+
+
+def find_arrivals(looks: Looks) -> Arrivals:
+    """All arrivals of all persons."""
+    settled, place = _settled(looks)
+    going_on = np.zeros_like(settled)
+    going_on[1:] = settled[:-1] & (looks.scene.shots[1:] == looks.scene.shots[:-1])[:, None]
+    sample, column = np.nonzero(settled & looks.sure & ~going_on)
+    row, earlier = runs.spread(_lookback(looks, sample), sample)
+    known = looks.usable[earlier, column[row]] | looks.elsewhere[earlier, column[row]]
+    away = known & ~_same_region(
+        looks.points[sample[row], column[row]],
+        looks.target[sample[row], column[row]],
+        looks.points[earlier, column[row]],
+        looks.target[earlier, column[row]],
+        looks.preset.settle_radius,
+    )
+    known_count = np.bincount(row, known, len(sample))
+    away_count = np.bincount(row, away, len(sample))
+    kept = (known_count > 0) & (2 * away_count >= known_count)
+    moved = np.zeros(len(sample))
+    np.fmax.at(moved, row, _relative_distance(looks, column[row], sample[row], earlier))
+    return Arrivals(
+        sample=sample[kept],
+        column=column[kept],
+        place=place[sample, column][kept],
+        target=looks.target[sample, column][kept],
+        moved=moved[kept],
+    )
+
+
+def _settled(looks: Looks) -> tuple[Bools, Floats]:
+    """Whether the gaze stays where it is for `settle_s`, bool[T, P], and its mean place, float64[T, P, 2]."""
+    scene, preset = looks.scene, looks.preset
+    settled = looks.usable.copy()
+    total = np.nan_to_num(looks.points)
+    pointed = np.isfinite(looks.points[..., 0])
+    points_seen = pointed.astype(np.int64)
+    seen = np.zeros(settled.shape, dtype=np.int64)
+    window = np.zeros(len(scene.frames), dtype=np.int64)
+    for step in range(1, len(scene.frames)):
+        ahead = scene.times[step:] - scene.times[:-step]
+        if ahead.min() > preset.settle_s + preset.time_slack_s:
+            break
+        near = (ahead <= preset.settle_s + preset.time_slack_s) & (scene.shots[step:] == scene.shots[:-step])
+        here, there = slice(None, -step), slice(step, None)
+        known = looks.usable[there] & near[:, None]
+        stays = _same_region(
+            looks.points[here],
+            looks.target[here],
+            looks.points[there],
+            looks.target[there],
+            preset.settle_radius,
+        )
+        settled[here] &= ~(known & ~stays) & ~(looks.elsewhere[there] & near[:, None])
+        seen[here] += known
+        window[here] += near
+        counted = known & pointed[there]
+        total[here] += np.where(counted[..., None], looks.points[there], 0.0)
+        points_seen[here] += counted
+    settled &= (window[:, None] > 0) & (2 * seen >= window[:, None])
+    with np.errstate(invalid="ignore"):
+        return settled, total / np.where(points_seen > 0, points_seen, np.nan)[..., None]
+
+
+def _same_region(point: Floats, target: Ints, other_point: Floats, other_target: Ints, radius: float) -> Bools:
+    """Whether two looks (point, column of the person looked at) are at one place: one person, or within `radius`."""
+    named = (target >= 0) & (other_target >= 0)
+    offset = point - other_point
+    near = offset[..., 0] ** 2 + offset[..., 1] ** 2 <= radius**2
+    return np.where(named, target == other_target, near)
+
+
+def _lookback(looks: Looks, sample: Ints) -> Ints:
+    """First sample of the look-back of each sample, in the same shot."""
+    scene, preset = looks.scene, looks.preset
+    earliest = scene.times[sample] - preset.arrival_lookback_s - preset.time_slack_s
+    shot_start = runs.last_true(np.diff(scene.shots, prepend=scene.shots[0] - 1) != 0)
+    return np.maximum(np.searchsorted(scene.times, earliest), shot_start[sample])
+
+
+def _relative_distance(looks: Looks, column: Ints, one: Ints, other: Ints) -> Floats:
+    """How far a gaze moved between two samples relative to the face (in the picture where a face is not known)."""
+    moved = looks.points[one, column] - looks.points[other, column]
+    centre = looks.scene.face_centre * looks.scene.scale
+    carried = np.nan_to_num(centre[one, column] - centre[other, column])
+    return np.hypot(*(moved - carried).T)
+
+
+def followings(looks: Looks, arrivals: Arrivals) -> list[SocialEvent]:
+    """One person arrives where another has arrived 0.75-2.25 s before, and was elsewhere in the meantime."""
+    leader, follower = _candidates(looks, arrivals)
+    distance = _landing_distance(arrivals, leader, follower)
+    near = distance <= looks.preset.following_distance
+    leader, follower, distance = leader[near], follower[near], distance[near]
+    gated = _was_elsewhere(looks, arrivals, leader, follower)
+    leader, follower, distance = leader[gated], follower[gated], distance[gated]
+    # Of several arrivals of one leader the latest led to this one.
+    newest = np.lexsort((-leader, arrivals.column[leader], follower))
+    keys = np.stack([follower[newest], arrivals.column[leader[newest]]])
+    kept = newest[np.concatenate(([True], (np.diff(keys, axis=1) != 0).any(axis=0)))] if len(newest) else newest
+    return [_following(looks, arrivals, int(leader[at]), int(follower[at]), float(distance[at])) for at in kept]
+
+
+def _candidates(looks: Looks, arrivals: Arrivals) -> tuple[Ints, Ints]:
+    """Pairs (leader, follower) of arrivals of two persons in one shot with an allowed lag."""
+    preset, scene = looks.preset, looks.scene
+    times = scene.times[arrivals.sample]
+    low = np.searchsorted(times, times - preset.following_longest_lag_s)
+    high = np.searchsorted(times, times - preset.following_shortest_lag_s, side="right")
+    follower, leader = runs.spread(low, high)
+    fits = arrivals.column[leader] != arrivals.column[follower]
+    fits &= scene.shots[arrivals.sample[leader]] == scene.shots[arrivals.sample[follower]]
+    return leader[fits], follower[fits]
+
+
+def _landing_distance(arrivals: Arrivals, one: Ints, other: Ints) -> Floats:
+    """Distance of two landing places: 0 on one person, infinite on two, or where one looks at the other's owner."""
+    a, b = arrivals.target[one], arrivals.target[other]
+    offset = arrivals.place[one] - arrivals.place[other]
+    distance = np.where(np.isfinite(offset[:, 0]), np.hypot(offset[:, 0], offset[:, 1]), np.inf)
+    named = (a >= 0) & (b >= 0)
+    distance = np.where(named, np.where(a == b, 0.0, np.inf), distance)
+    at_each_other = (a == arrivals.column[other]) | (b == arrivals.column[one])
+    return np.where(at_each_other, np.inf, distance)
+
+
+def _was_elsewhere(looks: Looks, arrivals: Arrivals, leader: Ints, follower: Ints) -> Bools:
+    """The onset gate: when the leader arrived the follower was elsewhere, and for most of the time until their own
+    arrival."""
+    row, sample = runs.spread(arrivals.sample[leader], arrivals.sample[follower])
+    column = arrivals.column[follower][row]
+    known = looks.usable[sample, column] | looks.elsewhere[sample, column]
+    inside = known & _same_region(
+        looks.points[sample, column],
+        looks.target[sample, column],
+        arrivals.place[follower][row],
+        arrivals.target[follower][row],
+        looks.preset.settle_radius,
+    )
+    known_count = np.bincount(row, known, len(leader))
+    inside_count = np.bincount(row, inside, len(leader))
+    first_known = np.full(len(leader), len(looks.scene.frames))
+    np.minimum.at(first_known, row[known], sample[known])
+    first_inside = np.full(len(leader), len(looks.scene.frames))
+    np.minimum.at(first_inside, row[inside], sample[inside])
+    return (known_count > 0) & (first_inside > first_known) & (2 * inside_count <= known_count)
+
+
+def _following(looks: Looks, arrivals: Arrivals, leader: int, follower: int, distance: float) -> SocialEvent:
+    scene, preset = looks.scene, looks.preset
+    first, last = int(arrivals.sample[leader]), int(arrivals.sample[follower])
+    columns = arrivals.column[[leader, follower]]
+    ids = looks.person(columns[0]), looks.person(columns[1])
+    target = int(arrivals.target[follower])
+    place = arrivals.place[follower] / scene.scale
+    details = {
+        "leader_id": ids[0],
+        "follower_id": ids[1],
+        "lag_seconds": float(scene.times[last] - scene.times[first]),
+        "shortest_lag_s": preset.following_shortest_lag_s,
+        "longest_lag_s": preset.following_longest_lag_s,
+        "gaze_distance": distance,
+        "threshold": preset.following_distance,
+        "gaze_target": place.tolist() if np.isfinite(place).all() else None,
+        "target_person": looks.person(target) if target >= 0 else None,
+        "follower_onset_after": looks.before(last),
+    }
+    sure = looks.filled.confidence[[first, last], columns].min()
+    confidence = float(sure) * closeness(distance, preset.following_distance)
+    roles: Roles = ((ids[0], "leader"), (ids[1], "follower"))
+    # The event ends with the follower's arrival: that frame is its last, however long the sample speaks for.
+    end, end_s = int(scene.frames[last]) + 1, float(scene.times[last])
+    return looks.spanning(FOLLOWING, first, end, end_s, looks.before(last), confidence, roles, details)
+
+
+def captures(looks: Looks, arrivals: Arrivals) -> list[SocialEvent]:
+    """At least three persons shift their gaze at once and arrive at one place."""
+    preset = looks.preset
+    shifted = np.flatnonzero(arrivals.moved >= preset.capture_displacement)
+    neighbours = _together(looks, arrivals, shifted)
+    used: set[int] = set()
+    events = []
+    for start in sorted(neighbours):
+        group = [] if start in used else _largest_group(arrivals, neighbours, start, used)
+        if len(group) >= preset.capture_persons:
+            used.update(group)
+            events.append(_capture(looks, arrivals, group))
+    return events
+
+
+def _together(looks: Looks, arrivals: Arrivals, shifted: Ints) -> dict[int, set[int]]:
+    """For each arrival the later ones (of others, within the window, in its shot) that land at its place."""
+    preset, scene = looks.preset, looks.scene
+    times = scene.times[arrivals.sample[shifted]]
+    position = np.arange(len(shifted))
+    reach = np.searchsorted(times, times + preset.capture_window_s + preset.time_slack_s, side="right")
+    row, other = runs.spread(position + 1, reach)
+    one, other = shifted[row], shifted[other]
+    fits = (arrivals.column[one] != arrivals.column[other]) & (
+        scene.shots[arrivals.sample[one]] == scene.shots[arrivals.sample[other]]
+    )
+    fits &= _landing_distance(arrivals, one, other) <= preset.capture_distance
+    result: dict[int, set[int]] = {}
+    for a, b in zip(one[fits].tolist(), other[fits].tolist(), strict=True):
+        result.setdefault(a, set()).add(b)
+    return result
+
+
+def _largest_group(arrivals: Arrivals, neighbours: dict[int, set[int]], start: int, used: set[int]) -> list[int]:
+    """The largest set of arrivals, all at one place, with `start` as its first."""
+    others = sorted(neighbours[start] - used)
+    number = {arrival: at for at, arrival in enumerate(others)}
+    ties = [0] * len(others)
+    for a in others:
+        for b in neighbours.get(a, set()):
+            if b in number:
+                ties[number[a]] |= 1 << number[b]
+                ties[number[b]] |= 1 << number[a]
+    best = max(maximal_cliques(ties), key=int.bit_count, default=0)
+    return [start, *(others[at] for at in bits(best))]
+
+
+def _capture(looks: Looks, arrivals: Arrivals, group: list[int]) -> SocialEvent:
+    scene, preset = looks.scene, looks.preset
+    samples, columns = arrivals.sample[group], arrivals.column[group]
+    ids = [looks.person(column) for column in columns]
+    one, other = np.triu_indices(len(group), 1)
+    index = np.array(group)
+    distance = float(_landing_distance(arrivals, index[one], index[other]).mean())
+    first, last = int(samples.min()), int(samples.max())
+    known = arrivals.place[group][np.isfinite(arrivals.place[group][:, 0])]
+    details = {
+        "num_persons": len(group),
+        "mean_distance": distance,
+        "threshold": preset.capture_distance,
+        "mean_displacement": float(arrivals.moved[group].mean()),
+        "displacement_threshold": preset.capture_displacement,
+        "person_displacements": {str(each): float(moved) for each, moved in zip(ids, arrivals.moved[group], strict=True)},
+        "person_arrivals_s": {str(each): float(time) for each, time in zip(ids, scene.times[samples], strict=True)},
+        "window_s": preset.capture_window_s,
+        "padding_s": preset.capture_padding_s,
+        "attention_center": (known.mean(axis=0) / scene.scale).tolist() if len(known) else None,
+    }
+    confidence = float(looks.filled.confidence[samples, columns].mean()) * closeness(distance, preset.capture_distance)
+    until = _padded(looks, last)
+    end, end_s = int(scene.ends[until]), float(scene.end_times[until])
+    last_sample = looks.before(last) + end - int(scene.frames[last])
+    return looks.spanning(CAPTURE, first, end, end_s, last_sample, confidence, members(ids), details)
+
+
+def _padded(looks: Looks, sample: int) -> int:
+    """The sample of the shot that still speaks for `capture_padding_s` after `sample`, or the shot's last."""
+    scene, preset = looks.scene, looks.preset
+    until = scene.times[sample] + preset.capture_padding_s - preset.time_slack_s
+    wanted = int(np.searchsorted(scene.end_times, until))
+    leaves = np.flatnonzero(scene.shots[sample:] != scene.shots[sample])
+    shot_last = sample + int(leaves[0]) - 1 if len(leaves) else len(scene.frames) - 1
+    return min(wanted, shot_last)

@@ -1,0 +1,248 @@
+"""The five released detectors, with their numbers and their artefacts (preset `grasp-compat`).
+
+Where the released rules are silent this module chooses as follows: of several lags the closest match counts; a merged
+following event keeps its best hit; members of a merged capture are all who were fast in it, its mean velocity is taken
+over everybody with a velocity on those samples; runs end at a cut where the scene knows of one; times are compared with
+a tolerance of a microsecond.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ml.social import runs
+from ml.social.event import CAPTURE, FOLLOWING, JOINT, MUTUAL, SHIFT, Roles, SocialEvent, members
+from ml.social.features import convergence, raw_velocity
+from ml.social.gaps import Filled, fill_compat
+from ml.social.presets import GraspCompat
+from ml.social.scene import TINY_S, Bools, Floats, Ints, Scene
+
+
+def detect(scene: Scene, preset: GraspCompat) -> list[SocialEvent]:
+    """All events of the released rules, in no particular order."""
+    if len(scene.frames) == 0 or len(scene.persons) == 0:
+        return []
+    filled = fill_compat(scene, preset)
+    velocity = raw_velocity(scene, filled.gaze, preset.velocity_by_history)
+    return [
+        *_shifts(scene, velocity, preset),
+        *_joint(scene, filled, preset),
+        *_following(scene, filled, preset),
+        *_captures(scene, velocity, preset),
+        *_mutual(scene, filled, preset),
+    ]
+
+
+def _shifts(scene: Scene, velocity: Floats, preset: GraspCompat) -> list[SocialEvent]:
+    events = []
+    for column, person in enumerate(scene.persons):
+        speed = velocity[:, column]
+        fast = np.flatnonzero(speed > preset.shift_velocity)
+        for inside in _runs(scene, fast, preset.shift_gap_s):
+            first, last = inside[0], inside[-1]
+            duration = scene.times[last] - scene.times[first]
+            if not preset.shift_shortest_s - TINY_S <= duration <= preset.shift_longest_s + TINY_S:
+                continue
+            peak = float(speed[inside].max())
+            details = {
+                "max_velocity": peak,
+                "duration": float(duration),
+                "num_frames": len(inside),
+                "threshold": preset.shift_velocity,
+            }
+            confidence = min(1.0, peak / preset.shift_full_velocity)
+            events.append(_event(scene, SHIFT, first, last, confidence, members([int(person)]), details))
+    return events
+
+
+def _joint(scene: Scene, filled: Filled, preset: GraspCompat) -> list[SocialEvent]:
+    score, centre, part = convergence(filled.gaze, filled.confidence, preset)
+    high = np.flatnonzero(score >= preset.joint_convergence)
+    events = []
+    for inside in _runs(scene, high, preset.joint_gap_s):
+        first, last = inside[0], inside[-1]
+        duration = scene.times[last] - scene.times[first]
+        if duration < preset.joint_shortest_s - TINY_S:
+            continue
+        peak = int(inside[np.argmax(score[inside])])
+        offset = filled.gaze[peak] - centre[peak]
+        near = part[peak] & (np.hypot(offset[:, 0], offset[:, 1]) <= preset.joint_radius)
+        who = near if near.sum() >= preset.joint_persons else part[peak]
+        mean = float(score[inside].mean())
+        details = {
+            "max_convergence": float(score[peak]),
+            "mean_convergence": mean,
+            "duration": float(duration),
+            "attention_center": centre[peak].tolist(),
+            "num_persons": int(who.sum()),
+            "num_frames": len(inside),
+            "threshold": preset.joint_convergence,
+        }
+        events.append(_event(scene, JOINT, first, last, mean, members(scene.persons[who].tolist()), details))
+    return events
+
+
+def _following(scene: Scene, filled: Filled, preset: GraspCompat) -> list[SocialEvent]:
+    """One way per pair: the person with the lower number leads."""
+    usable = np.where((filled.confidence >= preset.following_gaze_confidence)[..., None], filled.gaze, np.nan)
+    order = np.argsort(scene.persons)
+    points = usable[:, order]
+    closest, follower_sample = _closest_lag(scene, points, preset)
+    events = []
+    for at, leader in enumerate(order):
+        for other in range(at + 1, len(order)):
+            distance = closest[at][:, other - at - 1]
+            hit = np.flatnonzero(distance <= preset.following_distance)
+            arrival = follower_sample[at][hit, other - at - 1]
+            ids = int(scene.persons[leader]), int(scene.persons[order[other]])
+            events += _follow_pair(scene, points[:, other], hit, arrival, distance[hit], ids, preset)
+    return events
+
+
+def _closest_lag(scene: Scene, points: Floats, preset: GraspCompat) -> tuple[list[Floats], list[Ints]]:
+    """For each leader column: distance to each later column at its closest allowed lag, and that sample's index."""
+    samples, persons = points.shape[:2]
+    closest = [np.full((samples, persons - at - 1), np.inf) for at in range(persons)]
+    arrival = [np.zeros((samples, persons - at - 1), dtype=np.int64) for at in range(persons)]
+    for step in range(1, samples):
+        lag = scene.times[step:] - scene.times[:-step]
+        if lag.min() > preset.following_longest_lag_s + TINY_S:
+            break
+        allowed = (lag >= preset.following_shortest_lag_s - TINY_S) & (lag <= preset.following_longest_lag_s + TINY_S)
+        start = np.flatnonzero(allowed & (scene.shots[step:] == scene.shots[:-step]))
+        if len(start) == 0:
+            continue
+        for at in range(persons - 1):
+            offset = points[start + step, at + 1 :] - points[start, at, None]
+            distance = np.hypot(offset[..., 0], offset[..., 1])
+            best = closest[at][start]
+            nearer = distance < best
+            closest[at][start] = np.where(nearer, distance, best)
+            arrival[at][start] = np.where(nearer, (start + step)[:, None], arrival[at][start])
+    return closest, arrival
+
+
+def _follow_pair(
+    scene: Scene,
+    follower: Floats,
+    hit: Ints,
+    arrival: Ints,
+    distance: Floats,
+    ids: tuple[int, int],
+    preset: GraspCompat,
+) -> list[SocialEvent]:
+    """Merge the hits of one pair; each event keeps its best hit."""
+    if len(hit) == 0:
+        return []
+    reach = scene.times[np.maximum.accumulate(arrival)]
+    apart = scene.times[hit[1:]] > reach[:-1] + preset.following_merge_s + TINY_S
+    apart |= scene.shots[hit[1:]] != scene.shots[hit[:-1]]
+    first, last = runs.split(apart)
+    events = []
+    for begin, stop in zip(first.tolist(), last.tolist(), strict=True):
+        best = begin + int(np.argmin(distance[begin : stop + 1]))
+        confidence = 1.0 - float(distance[best]) / preset.following_distance
+        if confidence < preset.following_confidence:
+            continue
+        details = {
+            "leader_id": ids[0],
+            "follower_id": ids[1],
+            "lag_seconds": float(scene.times[arrival[best]] - scene.times[hit[best]]),
+            "gaze_distance": float(distance[best]),
+            "gaze_target": follower[arrival[best]].tolist(),
+            "num_frames": int(stop - begin + 1),
+            "threshold": preset.following_distance,
+        }
+        roles: Roles = ((ids[0], "leader"), (ids[1], "follower"))
+        end = int(arrival[begin : stop + 1].max())
+        events.append(_event(scene, FOLLOWING, int(hit[begin]), end, confidence, roles, details))
+    return events
+
+
+def _captures(scene: Scene, velocity: Floats, preset: GraspCompat) -> list[SocialEvent]:
+    fast = velocity > preset.capture_velocity
+    known = np.isfinite(velocity)
+    positive = np.flatnonzero(fast.sum(axis=1) >= preset.capture_persons)
+    mean = np.where(known, velocity, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    events = []
+    for inside in _runs(scene, positive, preset.capture_gap_s):
+        who = fast[inside].any(axis=0)
+        speed = float(mean[inside].mean())
+        peaks = np.where(fast[inside], velocity[inside], -np.inf).max(axis=0)
+        details = {
+            "num_persons": int(who.sum()),
+            "mean_velocity": speed,
+            "person_velocities": {str(scene.persons[column]): float(peaks[column]) for column in np.flatnonzero(who)},
+            "num_frames": len(inside),
+            "threshold": preset.capture_velocity,
+        }
+        confidence = min(1.0, speed / preset.capture_velocity)
+        events.append(_event(scene, CAPTURE, inside[0], inside[-1], confidence, members(scene.persons[who].tolist()), details))
+    return events
+
+
+def _mutual(scene: Scene, filled: Filled, preset: GraspCompat) -> list[SocialEvent]:
+    sure = filled.measured & (filled.confidence >= preset.mutual_gaze_confidence)
+    events = []
+    for one in range(len(scene.persons)):
+        for other in range(one + 1, len(scene.persons)):
+            met = sure[:, one] & sure[:, other]
+            met &= _inside(filled.gaze[:, one], scene.face[:, other], preset.mutual_margin)
+            met &= _inside(filled.gaze[:, other], scene.face[:, one], preset.mutual_margin)
+            ids = [int(scene.persons[one]), int(scene.persons[other])]
+            events += _mutual_pair(scene, np.flatnonzero(met), ids, preset)
+    return events
+
+
+def _mutual_pair(scene: Scene, met: Ints, ids: list[int], preset: GraspCompat) -> list[SocialEvent]:
+    events = []
+    for inside in _runs(scene, met, preset.mutual_gap_s):
+        first, last = inside[0], inside[-1]
+        duration = scene.times[last] - scene.times[first]
+        if duration < preset.mutual_shortest_s - TINY_S:
+            continue
+        count = len(inside)
+        details = {
+            "duration": float(duration),
+            "num_frames": count,
+            "margin": preset.mutual_margin,
+            "threshold": preset.mutual_shortest_s,
+        }
+        confidence = min(1.0, preset.mutual_base + preset.mutual_step * count)
+        events.append(_event(scene, MUTUAL, first, last, confidence, members(ids), details))
+    return events
+
+
+def _inside(point: Floats, box: Floats, margin: float) -> Bools:
+    """Whether each point float64[T, 2] lies in its box float64[T, 4] grown by `margin` on every side."""
+    low = (point >= box[:, :2] - margin).all(axis=1)
+    return low & (point <= box[:, 2:] + margin).all(axis=1)
+
+
+def _runs(scene: Scene, positive: Ints, gap_s: float) -> list[Ints]:
+    """The samples of each run: neighbours less than `gap_s` apart, in one shot."""
+    apart = np.diff(scene.times[positive]) >= gap_s - TINY_S
+    return runs.groups(positive, apart | (np.diff(scene.shots[positive]) != 0))
+
+
+def _event(
+    scene: Scene, kind: str, first: int, last: int, confidence: float, roles: Roles, details: dict[str, Any]
+) -> SocialEvent:
+    """An event from its first to its last sample; its span takes in the last sample's own frame."""
+    start, end = int(scene.frames[first]), int(scene.frames[last]) + 1
+    same_before = first > 0 and scene.shots[first - 1] == scene.shots[first]
+    details["onset_after"] = int(scene.frames[first - 1]) if same_before else start - 1
+    details["last_sample"] = int(scene.frames[last])
+    details["offset_before"] = int(scene.ends[last])
+    return SocialEvent(
+        type=kind,
+        start=start,
+        end=end,
+        start_s=float(scene.times[first]),
+        end_s=float(scene.times[last]),
+        confidence=float(confidence),
+        roles=roles,
+        details=details,
+    )
