@@ -8,8 +8,8 @@ size, so that it can be read from a decoded frame, a proxy, or a browser's canva
     - Column 0 is the marker 1 1 0 0 from top to bottom, column 9 the marker 1 0 1 0: turned or mirrored pictures fail.
     - Columns 1-8 of row 0 hold bits 15 to 8 of the number from left to right, of row 1 bits 7 to 0.
     - Rows 2 and 3 hold the complement of rows 0 and 1, as a check.
-    - A cell is read as the mean brightness of its inner half (x within 0.02, y within 0.05 of the middle); it is 1 above
-      the middle between black and white, and within a quarter of the range around it the cell counts as unreadable.
+    - A cell is read as the mean brightness of its inner half (x within 0.02, y within 0.05 of the middle); it is 1
+      above 127.5, and within 32 of that the cell counts as unreadable.
 
 `make(kind, folder)` writes one of `KINDS` and returns the truth: the burnt-in number and the exact media time of every
 frame that a player presents.
@@ -64,11 +64,10 @@ def draw_number(number: int, width: int, height: int, noise: int = 0) -> Picture
         picture = np.random.default_rng(number).integers(0, noise, (height, width)).astype(np.uint8)
     bar = number * 3 % width  # something that moves, so that frames depend on each other
     picture[: max(1, height // 20), bar : bar + max(1, width // 10)] = 200
-    x = (LEFT + CELL_W * np.arange(COLUMNS + 1)) * width
-    y = (TOP + CELL_H * np.arange(ROWS + 1)) * height
+    x = [round((LEFT + CELL_W * column) * width) for column in range(COLUMNS + 1)]
+    y = [round((TOP + CELL_H * row) * height) for row in range(ROWS + 1)]
     for (row, column), value in np.ndenumerate(cells(number)):
-        span_y = slice(round(y[row]), round(y[row + 1]))
-        picture[span_y, round(x[column]) : round(x[column + 1])] = 255 * value
+        picture[y[row] : y[row + 1], x[column] : x[column + 1]] = 255 * value
     return np.repeat(picture[:, :, None], 3, axis=2)
 
 

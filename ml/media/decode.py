@@ -31,12 +31,12 @@ def read_frames(
 
     `frames` are the wanted numbers (all by default; repeated ones once). Numbers follow `index`; to read the proxy,
     pass `index.for_proxy()`. Far-apart frames are sought where the file's own timestamps name its frames
-    (`index.regular`), else everything before them is decoded, which is slower and gives the same. `seek_gap` is the number
-    of frames worth a seek; it doubles whenever a seek turns out useless.
+    (`index.regular`), else everything before them is decoded, which is slower and gives the same. `seek_gap` is the
+    number of frames worth a seek; it doubles whenever a seek turns out useless.
     ValueError for a number outside the index; MediaError when the file cannot be read or has not the indexed frames.
     """
     wanted = np.arange(index.frames) if frames is None else np.unique(np.asarray(frames, np.int64))
-    if wanted.size and not (0 <= wanted[0] and wanted[-1] < index.frames):
+    if wanted.size and (wanted[0] < 0 or wanted[-1] >= index.frames):
         raise ValueError(f"frames {wanted[0]} to {wanted[-1]} are not all within the {index.frames} of the video")
     return _read(path, index, wanted, seek_gap)
 
@@ -61,6 +61,7 @@ class _Reader:
         self.path = path
         self.size: tuple[int, int] | None = None  # of upright pictures, by the first frame of the file
         self.gap = gap
+        self.last = -1  # number of the frame decoded last
         self._rewind()
         self.index = index.in_time_base(self.source.time_base)
         self.stamps = self.index.stamps
@@ -90,7 +91,7 @@ class _Reader:
     def _rewind(self) -> None:
         self.source: Source = open_source(self.path)
         self.frames: Iterator[Any] = self.source.frames(Tally())
-        self.last = -1  # number of the frame decoded last
+        self.last = -1
 
     def _number(self, frame: Any) -> int | None:
         """Number of a decoded frame; None when it is none of the index (the remains of a damaged stretch)."""

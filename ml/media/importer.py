@@ -29,6 +29,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ml.media import proxy as proxies
 from ml.media import sound
 from ml.media.files import sweep, whole, write_json
@@ -45,10 +48,20 @@ MAX_FRAMES = 2_000_000  # about 18 hours at 30 frames per second
 MAX_DECODE_S = 12 * 3600  # wall clock seconds for the decode
 DEFAULT_RATE = Fraction(25)  # frames per second where a file says nothing
 SHORT_S = 0.25  # seconds by which a video may end before the claimed end without a warning
+GAP_S = 1.0  # seconds without a frame that are worth a warning where frames are usually closer
 PLACES = 5  # damaged places named in a warning
 HDR_TRANSFERS = {16, 18}  # PQ and HLG, ITU-T H.273
 
-PIECES = ("facts.json", "frames.npz", "proxy.mp4", "poster.jpg", "strip.jpg", "strip.json", "waveform.bin", "import.json")
+PIECES = (
+    "facts.json",
+    "frames.npz",
+    "proxy.mp4",
+    "poster.jpg",
+    "strip.jpg",
+    "strip.json",
+    "waveform.bin",
+    "import.json",
+)
 
 
 @dataclass(frozen=True)
@@ -187,13 +200,10 @@ class _Decoding:
         return index
 
     def _video(self, packet: Any) -> None:
-        before = self.tally.errors
         for frame in decode(packet, self.tally):
             self.waiting.append(frame)
             self._place(self.timeline.push(self.source.stamp(frame), frame.duration))
             self._check_limits()
-        if self.tally.errors > before:
-            self.tally.places.append(len(self.timeline.pts))
 
     def _sound(self, packet: Any) -> None:
         for frame in decode(packet, self.sound_tally):
@@ -225,9 +235,7 @@ class _Decoding:
             raise refuse(f"decoding it takes longer than {MAX_DECODE_S / 3600:.0f} hours, the limit")
 
 
-def _describe(
-    index: FrameIndex, facts: Probe, digest: str, size: tuple[int, int], decoding: _Decoding
-) -> Imported:
+def _describe(index: FrameIndex, facts: Probe, digest: str, size: tuple[int, int], decoding: _Decoding) -> Imported:
     steps = index.pts[1:] - index.pts[:-1]
     inner = steps[:-1] if len(steps) > 1 else steps
     return Imported(
@@ -265,7 +273,8 @@ def _warnings(index: FrameIndex, facts: Probe, decoding: _Decoding) -> list[str]
             "missing or damaged; it can be used up to there."
         )
     if index.damaged:
-        found.append(_damage(index, decoding.tally))
+        found += _damage(index, decoding.tally, decoding.timeline.origin)
+    found += _gaps(index)
     if index.interpolated:
         found.append(f"{_frames(index.interpolated)} had no timestamp; their times were interpolated.")
     if index.nudged:
@@ -274,13 +283,15 @@ def _warnings(index: FrameIndex, facts: Probe, decoding: _Decoding) -> list[str]
             "the next tick."
         )
     if decoding.size_changed:
-        found.append(f"The picture size changes within the video; all pictures are scaled to {facts.width} x {facts.height}.")
+        found.append(
+            f"The picture size changes within the video; all pictures are scaled to {facts.width} x {facts.height}."
+        )
     if facts.color_trc in HDR_TRANSFERS:
         found.append("The video is HDR; the browser copy is not tone-mapped and looks pale.")
     if facts.has_audio and decoding.sound is None:
         found.append("The sound cannot be decoded and was left out.")
     elif decoding.sound_tally.errors:
-        found.append(f"{decoding.sound_tally.errors} pieces of the sound could not be decoded and are silent.")
+        found.append(f"The sound is damaged in {decoding.sound_tally.errors} places, which are silent.")
     return found
 
 
@@ -291,15 +302,36 @@ def _sound_seconds(decoding: _Decoding, index: FrameIndex) -> float:
     return decoding.straight.position / sound.RATE - float(index.seconds[0])
 
 
-def _damage(index: FrameIndex, tally: Tally) -> str:
-    places: list[float] = []
-    for frame in tally.places:
-        at = float(index.zeroed[min(frame, index.frames)])
-        if not places or at - places[-1] > 1.0:
-            places.append(at)
-    named = ", ".join(f"{at:.2f} s" for at in places[:PLACES]) + (" and elsewhere" if len(places) > PLACES else "")
-    where = f" around {named}" if places else ""
-    return f"The file is damaged: {tally.errors} pieces could not be decoded{where}; frames there are missing or look wrong."
+def _damage(index: FrameIndex, tally: Tally, origin: int) -> list[str]:
+    """Where pictures are missing or wrong, leaving out what lies after the last frame."""
+    ticks = np.array([place - origin - int(index.pts[0]) for place in tally.places], np.int64)
+    inside = np.sort(ticks[ticks < index.pts[-1] - index.pts[0]])
+    if tally.places and not inside.size:
+        return []
+    places = inside * float(index.time_base)
+    count = f"{tally.errors} piece{'' if tally.errors == 1 else 's'}"
+    return [
+        f"The file is damaged: {count} could not be decoded{_near(places)}; frames there are missing or look wrong."
+    ]
+
+
+def _near(places: NDArray[np.float64]) -> str:
+    """ " near 1.20 s, 7.00 s", naming places more than a second apart."""
+    apart = [at for at, before in zip(places, [-np.inf, *places[:-1]], strict=True) if at - before > 1.0]
+    named = ", ".join(f"{max(0.0, at):.2f} s" for at in apart[:PLACES])
+    return f" near {named}{' and elsewhere' if len(apart) > PLACES else ''}" if apart else ""
+
+
+def _gaps(index: FrameIndex) -> list[str]:
+    """Stretches without frames, which may be damage that the container hid."""
+    steps = np.diff(index.zeroed[:-1])
+    if not steps.size:
+        return []
+    long = np.flatnonzero(steps > max(GAP_S, 10 * float(np.median(steps))))
+    named = ", ".join(f"{index.zeroed[k]:.2f} and {index.zeroed[k + 1]:.2f} s" for k in long[:PLACES])
+    return (
+        [f"There are no frames between {named}{' and elsewhere' if len(long) > PLACES else ''}."] if long.size else []
+    )
 
 
 def _frames(count: int) -> str:

@@ -100,8 +100,9 @@ class FrameIndex:
         """Read what `save` wrote."""
         with np.load(path, allow_pickle=False) as data:
             numerator, denominator = data["time_base"].tolist()
-            decoded = data["decoded"] if "decoded" in data else None
-            return cls(data["pts"], Fraction(numerator, denominator), *data["counts"].tolist(), decoded)
+            interpolated, nudged, damaged = data["counts"].tolist()
+            decoded = data.get("decoded")
+            return cls(data["pts"], Fraction(numerator, denominator), interpolated, nudged, damaged, decoded)
 
 
 def sample_frames(index: FrameIndex, start: int, end: int, rate: float | Fraction) -> NDArray[np.int64]:

@@ -1,8 +1,8 @@
 """The copy of a video that browsers play: every source frame, at its exact time.
 
-H.264 without B-frames, a key frame every second of time, at most 1280 x 720 (720 x 1280 when upright pictures are tall),
-never larger than the source, upright, even sides, index in front; AAC when there is sound. B-frames would make browsers
-miss frames of variable-rate clips when seeking.
+H.264 without B-frames, a key frame every second of time, at most 1280 x 720 (720 x 1280 when upright pictures are
+tall), never larger than the source, upright, even sides, index in front; AAC when there is sound. B-frames would make
+browsers miss frames of variable-rate clips when seeking.
 """
 
 from __future__ import annotations
@@ -45,7 +45,13 @@ class ProxyWriter:
     """
 
     def __init__(
-        self, path: Path, size: tuple[int, int], orientation: Orientation, time_base: Fraction, rate: Fraction, channels: int
+        self,
+        path: Path,
+        size: tuple[int, int],
+        orientation: Orientation,
+        time_base: Fraction,
+        rate: Fraction,
+        channels: int,
     ) -> None:
         self.size, self.orientation, self.time_base = size, orientation, time_base
         self.container = av.open(str(path), "w", format="mp4", options={"movflags": "+faststart"})
@@ -159,6 +165,4 @@ def check(path: Path, index: FrameIndex) -> None:
                 "so the video cannot be used."
             )
     if count != index.frames:
-        raise MediaError(
-            f"The browser copy has {count} frames instead of {index.frames}, so the video cannot be used."
-        )
+        raise MediaError(f"The browser copy has {count} frames instead of {index.frames}, so the video cannot be used.")

@@ -52,7 +52,7 @@ class Straightener:
             self.surplus += size
             yield self._advance(np.zeros((1 if self.layout == "mono" else 2, size), np.float32))
         for piece in self.resampler.resample(frame):
-            samples = piece.to_ndarray()
+            samples = piece.to_ndarray().astype(np.float32, copy=False)
             cut = min(self.surplus, samples.shape[1])
             self.surplus -= cut
             if samples.shape[1] > cut:

@@ -25,7 +25,7 @@ MAX_FAILURES = 50  # reads that fail in a row before the file counts as ended
 # Only formats that hold their media themselves: a playlist could make the server read other files.
 VIDEO_FORMATS = (
     "mov,mp4,m4a,3gp,3g2,mj2,matroska,webm,avi,mpegts,mpeg,mpegvideo,m4v,h264,hevc,flv,asf,ogg,gif,mxf,ivf,wtv,dv,rm,nut"
-)
+)  # fmt: skip
 SOUND_FORMATS = "mp3,wav,flac,aac,aiff,amr,w64,ac3,eac3,caf"  # opened only to say that they hold no video
 PICTURE_FORMATS = (
     "image2,jpeg_pipe,png_pipe,webp_pipe,bmp_pipe,tiff_pipe,gif_pipe,jpegxl_pipe,j2k_pipe,psd_pipe,ppm_pipe,svg_pipe"
@@ -47,7 +47,7 @@ class Tally:
     """What went wrong while a file was read."""
 
     errors: int = 0
-    places: list[int] = field(default_factory=list)  # number of frames decoded before each error
+    places: list[int] = field(default_factory=list)  # timestamps (ticks) of packets that are damaged, where known
 
 
 @dataclass
@@ -138,12 +138,19 @@ class Source:
 
 
 def decode(packet: Any, tally: Tally) -> list[Any]:
-    """Frames that a packet completes; none, and one more error in the tally, when it cannot be decoded."""
+    """Frames that a packet completes; none when it cannot be decoded. Damage goes to the tally."""
+    damaged = bool(packet.is_corrupt)
+    frames: list[Any] = []
     try:
-        return list(packet.decode())
+        frames = list(packet.decode())
     except (av.error.FFmpegError, OSError):
+        damaged = True
+    if damaged:
         tally.errors += 1
-        return []
+        stamp = packet.dts if packet.pts is None else packet.pts
+        if stamp is not None:
+            tally.places.append(int(stamp))
+    return frames
 
 
 def picture(source: Source, frame: Any, orientation: Orientation, size: tuple[int, int]) -> Any:
