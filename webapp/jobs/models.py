@@ -1,8 +1,8 @@
 """Background work as rows: the row is the truth, a message on the broker only says "look at it".
 
-    queued -> running -> done | failed | cancelled
-    running -> queued      its worker died (heartbeat too old) and attempts are left
-    failed, cancelled -> queued    somebody pressed retry
+queued -> running -> done | failed | cancelled
+running -> queued      its worker died (heartbeat too old) and attempts are left
+failed, cancelled -> queued    somebody pressed retry
 """
 
 from __future__ import annotations

@@ -5,8 +5,10 @@ from __future__ import annotations
 import uuid
 
 from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Upper
 
 
 class Project(models.Model):
@@ -104,6 +106,7 @@ class Video(models.Model):
             models.Index(fields=["project", "duration_s", "id"], name="video_by_duration"),
             models.Index(fields=["project", "-proposed_count", "id"], name="video_by_proposed"),
             models.Index(fields=["project", "state", "-created"], name="video_by_state"),
+            GinIndex(OpClass(Upper("name"), name="gin_trgm_ops"), name="video_name_words"),  # the list's search
         ]
 
     def __str__(self) -> str:

@@ -1,7 +1,7 @@
 """The embedded PostgreSQL of a data folder: no TCP port, one unix socket in a folder only its owner may enter.
 
-PostgreSQL refuses to run as root. As root it therefore runs as user 65534 ("nobody"), who owns the cluster folder; where
-that user cannot reach the folder or the programs (a home of mode 0700), it runs in a user namespace of its own instead.
+PostgreSQL refuses to run as root. As root it therefore runs as user 65534 ("nobody"), who owns the cluster folder;
+where that user cannot reach the folder or the programs (a home of mode 0700), it runs in a user namespace instead.
 """
 
 from __future__ import annotations
@@ -99,7 +99,9 @@ class Postgres:
         )  # fmt: skip
         if done.returncode != 0:
             words = (done.stderr or done.stdout).strip().splitlines()
-            raise StudioError(f"The database folder {self.cluster} could not be made: {words[-1] if words else 'no word'}.")
+            raise StudioError(
+                f"The database folder {self.cluster} could not be made: {words[-1] if words else 'no word'}."
+            )
 
     def _version(self) -> int:
         said = subprocess.run([self.programs / "postgres", "--version"], capture_output=True, text=True, check=True)

@@ -1,0 +1,200 @@
+"""Writes of videos and the blobs below them.
+
+A file's identity is its sha256. The same file in two projects is two videos on one blob; the blob goes with the last of
+them. Whoever stores or erases a blob's files holds an advisory lock on its sha256 until the transaction ends, so that
+an import and the erasure of the last other video cannot cross.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.utils.text import slugify
+
+from webapp.accounts.models import User
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+from webapp.lib import storage
+from webapp.lib.errors import Refused
+from webapp.library.models import Blob, Project, Upload, Video
+
+PROVENANCE = ("source_recording", "licence", "consent_note")
+COPIED = ("width", "height", "frames", "duration_s", "has_audio")
+
+
+class AlreadyHere(Refused):
+    """The project has this file already; the sentence names the video."""
+
+    def __init__(self, video: Video) -> None:
+        super().__init__(f"This file is already in the project: it is the video {video.name!r}.", "file")
+        self.video = video
+
+
+def ensure_project(*, slug: str, name: str = "") -> Project:
+    """The project with this slug, made when missing. Raises Refused when the slug is none."""
+    if slug != slugify(slug) or not slug or len(slug) > 60:
+        raise Refused(f"{slug!r} cannot be a project's short name: use at most 60 of a-z, 0-9 and -.", "project")
+    return Project.objects.get_or_create(slug=slug, defaults={"name": name or slug})[0]
+
+
+def create_video(*, project: Project, name: str, user: User | None, **provenance: str) -> Video:
+    """A video that waits for its file; `provenance`: source_recording, licence, consent_note."""
+    unknown = set(provenance) - set(PROVENANCE)
+    if unknown:
+        raise TypeError(f"unknown provenance: {', '.join(sorted(unknown))}")
+    kept = {key: value.strip() for key, value in provenance.items()}
+    return Video.objects.create(project=project, name=clean_name(name), created_by=user, **kept)
+
+
+def clean_name(name: str) -> str:
+    """A file's name without folders and control characters, at most 255 characters."""
+    plain = re.sub(r"[\x00-\x1f\x7f]", "", name.replace("\\", "/").rpartition("/")[2]).strip()
+    return plain[:255] or "video"
+
+
+def suffix_of(name: str) -> str:
+    """The lower-case suffix a stored original gets: letters and digits only, or none."""
+    found = re.fullmatch(r"\.[A-Za-z0-9]{1,8}", Path(name).suffix)
+    return found.group().lower() if found else ""
+
+
+def upload_path(upload: Upload) -> Path:
+    """Where the pieces of an upload are put together on this machine."""
+    return Path(settings.DATA) / "uploads" / str(upload.id)
+
+
+@transaction.atomic
+def import_file(
+    *, video: Video, path: Path | None = None, upload: Upload | None = None, user: User | None = None
+) -> Job:
+    """Queue the import of a file into its video: a path on this machine, or a finished upload.
+
+    Workers of the embedded studio read the file where it is. Where workers may be elsewhere (files in an object
+    store), it is first put into the store. An upload's file is removed once it is imported.
+    """
+    if (path is None) == (upload is None):
+        raise TypeError("give either a path or an upload")
+    source = path if path is not None else upload_path(upload)  # type: ignore[arg-type]
+    parameters: dict[str, Any] = {"suffix": suffix_of(upload.name if upload else source.name)}
+    if storage.local_path("incoming") is None:
+        parameters["stored"] = f"incoming/{video.id}"
+        storage.put(source, parameters["stored"])
+    else:
+        parameters["path"] = str(source.resolve())
+    if upload is not None:
+        parameters["upload"] = str(upload.id)
+        upload.video = video
+        upload.save(update_fields=["video"])
+    return jobs.create(project=video.project, kind="import", queue="cpu", video=video, parameters=parameters, user=user)
+
+
+def blob_lock(sha256: str) -> None:
+    """Hold the blob's lock until the transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [int(sha256[:15], 16)])
+
+
+def twin_of(*, project: Project, sha256: str, but: Video | None = None) -> Video | None:
+    """The project's video of this file, if it has one."""
+    found = Video.objects.filter(project=project, blob_id=sha256)
+    return (found.exclude(id=but.id) if but else found).first()
+
+
+@transaction.atomic
+def register_blob(*, sha256: str, size: int, suffix: str, facts: dict[str, Any], files: list[tuple[Path, str]]) -> Blob:
+    """The blob of a file, its files stored: (local path, name below the blob's folder). `size` in bytes.
+
+    A blob that is ready is left as it is. The lock is held until the caller's transaction ends.
+    """
+    blob_lock(sha256)
+    blob, _ = Blob.objects.get_or_create(sha256=sha256, defaults={"bytes": size, "suffix": suffix})
+    if not blob.ready:
+        for path, name in files:
+            storage.put(path, f"{blob.folder}/{name}")
+        blob.facts, blob.ready = facts, True
+        blob.save(update_fields=["facts", "ready"])
+    return blob
+
+
+@transaction.atomic
+def finish_import(*, video: Video, sha256: str, size: int, suffix: str, facts: dict[str, Any]) -> Video:
+    """Give a video its stored file. `facts` is import.json. Raises AlreadyHere."""
+    blob = Blob.objects.get(sha256=sha256)
+    row = Video.objects.select_for_update().get(id=video.id)
+    twin = twin_of(project=row.project, sha256=sha256, but=row)
+    if twin is not None:
+        raise AlreadyHere(twin)
+    row.blob, row.state, row.error = blob, Video.State.READY, ""
+    row.warnings = facts.get("warnings", [])
+    for name in COPIED:
+        setattr(row, name, facts[name])
+    row.save(update_fields=["blob", "state", "error", "warnings", *COPIED])
+    return row
+
+
+def fail_import(*, video: Video, error: str) -> None:
+    """The file could not be imported; the sentence says why. A video that is ready stays so."""
+    _set_state(video.id, Video.State.FAILED, error)
+
+
+def follow_import(job: Job) -> None:
+    """Keep the video's state in step with its import job, however that one ended."""
+    if job.video_id is None or job.state == Job.State.DONE:
+        return
+    if job.state == Job.State.QUEUED:
+        _set_state(job.video_id, Video.State.IMPORTING, "")
+    else:
+        _set_state(job.video_id, Video.State.FAILED, job.error or "The import was cancelled.")
+
+
+def _set_state(video_id: UUID, state: Video.State, error: str) -> None:
+    Video.objects.filter(id=video_id).exclude(state=Video.State.READY).update(state=state, error=error)
+
+
+@transaction.atomic
+def delete_video(*, video: Video) -> None:
+    """Remove a video with all that was made of it, and its file when no other video uses it. Running jobs stop."""
+    folders = [f"runs/{run_id}" for run_id in video.runs.values_list("id", flat=True)]
+    folders.append(f"incoming/{video.id}")
+    sha256 = video.blob_id
+    if sha256 is not None:
+        blob_lock(sha256)
+    Video.objects.filter(id=video.id).delete()
+    if sha256 is not None and not Video.objects.filter(blob_id=sha256).exists():
+        Blob.objects.filter(sha256=sha256).delete()
+        folders.append(f"blobs/{sha256}")
+    transaction.on_commit(lambda: _erase(folders, sha256))
+
+
+def _erase(folders: list[str], sha256: str | None) -> None:
+    """Erase files after the commit, unless an import brought the same file back in between."""
+    with transaction.atomic():
+        if sha256 is not None:
+            blob_lock(sha256)
+            if Blob.objects.filter(sha256=sha256).exists():
+                folders = [name for name in folders if name != f"blobs/{sha256}"]
+        for folder in folders:
+            storage.delete_tree(folder)
+
+
+def find_video(word: str, *, project: Project | None = None) -> Video:
+    """The video named by its id, its file's sha256 (or the first 8 or more characters), or its name. Raises Refused."""
+    found = Video.objects.select_related("project", "blob", "run")
+    if project is not None:
+        found = found.filter(project=project)
+    if re.fullmatch(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", word):
+        matching = list(found.filter(id=word))
+    elif re.fullmatch(r"[0-9a-f]{8,64}", word):
+        matching = list(found.filter(blob_id__startswith=word)[:2])
+    else:
+        matching = list(found.filter(name=clean_name(word))[:2])
+    if not matching:
+        raise Refused(f"There is no video {word!r}.", "video")
+    if len(matching) > 1:
+        raise Refused(f"{word!r} names more than one video; name it by its id.", "video")
+    return matching[0]

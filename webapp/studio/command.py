@@ -1,0 +1,55 @@
+"""What all of Sightline's commands share: sentences instead of tracebacks, and exit codes.
+
+0 done, 2 bad input (one sentence), 3 model weights missing, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand
+from rich.console import Console
+
+from webapp.lib.errors import Refused
+from webapp.studio.errors import BAD_INPUT, INTERRUPTED, StudioError
+
+
+class StudioCommand(BaseCommand):
+    """A command that says what went wrong in one sentence. `--data DIR` is taken by manage.py before Django starts."""
+
+    requires_system_checks: Any = []
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--data", metavar="DIR", help="Data folder of the studio (default: var in the checkout).")
+
+    @property
+    def data(self) -> Path:
+        return Path(settings.DATA)
+
+    @property
+    def screen(self) -> Console:
+        """For bars and words; standard output is kept for results."""
+        return Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            code = self.work(**options)
+        except StudioError as error:
+            self.screen.print(str(error), style="red")
+            code = error.code
+        except Refused as error:
+            self.screen.print(error.sentence, style="red")
+            code = BAD_INPUT
+        except KeyboardInterrupt:
+            self.screen.print("Interrupted.")
+            code = INTERRUPTED
+        if code:
+            sys.exit(code)
+
+    def work(self, **options: Any) -> int:
+        """Do it; the exit code."""
+        raise NotImplementedError

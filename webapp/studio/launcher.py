@@ -1,0 +1,295 @@
+"""Everything one data folder needs, started in order, watched, and stopped in order.
+
+    PostgreSQL, Valkey, migrations, what a crash left behind, web process, workers, reaper
+
+DATABASE_URL and BROKER_URL switch the first two off. Servers listen on unix sockets, the pages on 127.0.0.1. Every
+child dies with this process (see `processes`); one that dies alone is started again, and the jobs of a dead worker are
+queued again at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import http.client
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+
+from django.core.management import call_command
+from django.db import DatabaseError, connection
+from django.db.migrations.executor import MigrationExecutor
+
+from webapp.jobs import broker, services
+from webapp.lib.datafolder import HERE, socket_folder
+from webapp.lib.hosts import machine
+from webapp.studio import processes
+from webapp.studio.errors import StudioError
+from webapp.studio.lock import Lock
+from webapp.studio.postgres import Postgres, last_line
+from webapp.studio.valkey import Valkey
+
+log = logging.getLogger("webapp.studio")
+
+PORT = 8420
+PLACES = {"cpu": 2, "gpu": 1, "train": 1}  # jobs at once
+LIVES = {"cpu": 50, "gpu": 1, "train": 1}  # jobs a task process does before a fresh one takes its place
+WATCH_S = 0.2
+REAP_S = 15.0
+STEADY_S = 20.0  # a child that lived this long starts with a clean slate when it dies
+
+
+@dataclass
+class Part:
+    """A child under watch."""
+
+    name: str
+    start: Callable[[], subprocess.Popen[bytes]]
+    process: subprocess.Popen[bytes]
+    born: float = field(default_factory=time.monotonic)
+    deaths: int = 0
+    again: float = 0.0  # not to be started before this moment
+
+
+class Studio:
+    """The running parts of one data folder."""
+
+    def __init__(self, data: Path, lock: Lock, what: str) -> None:
+        self.data, self.lock, self.what = data, lock, what
+        self.logs = data / "logs"
+        self.digest = hashlib.sha256(str(data).encode()).hexdigest()[:8]
+        self.parts: dict[str, Part] = {}
+        self.postgres: Postgres | None = None
+        self.valkey: Valkey | None = None
+        self.address = ""
+        self._listening: socket.socket | None = None
+        self._stopping = threading.Event()
+        self._reaper: threading.Thread | None = None
+
+    # -- start
+
+    def start_services(self) -> None:
+        """Database, broker, migrations; then whatever a crash left half done is queued again. Raises StudioError."""
+        sockets = socket_folder(self.data)
+        if not os.environ.get("DATABASE_URL"):
+            self.postgres = Postgres(cluster=self.data / "postgres", sockets=sockets, log=self.logs / "postgres.log")
+            self.postgres.start()
+            self._watch("postgres", self._again(self.postgres), self.postgres.process)
+        if not os.environ.get("BROKER_URL"):
+            self.valkey = Valkey(folder=self.data / "valkey", sockets=sockets, log=self.logs / "valkey.log")
+            self.valkey.start()
+            self._watch("valkey", self._again(self.valkey), self.valkey.process)
+        self.migrate()
+        services.requeue_of(node=f".{self.digest}")
+        if self.valkey is not None:  # nobody else's workers can be on our own broker
+            broker.give_back_unacknowledged()
+
+    def _again(self, server: Postgres | Valkey) -> Callable[[], subprocess.Popen[bytes]]:
+        def start() -> subprocess.Popen[bytes]:
+            server.start()
+            assert server.process is not None
+            return server.process
+
+        return start
+
+    def migrate(self) -> None:
+        """Bring the database up to date; quick when it is."""
+        try:
+            executor = MigrationExecutor(connection)
+            if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+                call_command("migrate", interactive=False, verbosity=0)
+        except DatabaseError as error:
+            raise StudioError(f"The database cannot be used: {str(error).strip().splitlines()[0]}") from error
+
+    def start_web(self, port: int | None) -> None:
+        """Bind the address (the next free port from 8420 when none is asked for) and serve the pages on it."""
+        self._listening = listen(port)
+        number = self._listening.getsockname()[1]
+        self.address = f"http://127.0.0.1:{number}"
+        descriptor = self._listening.fileno()
+
+        def start() -> subprocess.Popen[bytes]:
+            return self._python("web", ["-m", "webapp.studio.web", str(descriptor)], pass_fds=(descriptor,))
+
+        self._watch("web", start)
+
+    def start_workers(self, queues: tuple[str, ...] = ("cpu", "gpu", "train")) -> None:
+        """One worker per queue."""
+        for queue in queues:
+            self._watch(queue, lambda queue=queue: self._worker(queue))  # type: ignore[misc]
+
+    def _worker(self, queue: str) -> subprocess.Popen[bytes]:
+        options = [
+            "-m", "celery", "-A", "workers.app", "worker", "-Q", queue, "-n", self.node(queue),
+            "-c", str(PLACES[queue]), "--max-tasks-per-child", str(LIVES[queue]), "--loglevel", "WARNING",
+            "--without-gossip", "--without-mingle", "--without-heartbeat",
+        ]  # fmt: skip
+        return self._python(queue, options, SIGHTLINE_DB_POOL="0")
+
+    def node(self, queue: str) -> str:
+        """The worker's name: unique for queue, machine and data folder."""
+        return f"{queue}@{machine()}.{self.digest}"
+
+    def start_reaper(self) -> None:
+        self._reaper = threading.Thread(target=self._reap_on, name="reaper", daemon=True)
+        self._reaper.start()
+
+    def _python(
+        self, name: str, options: list[str], pass_fds: tuple[int, ...] = (), **environment: str
+    ) -> subprocess.Popen[bytes]:
+        env = os.environ | {"SIGHTLINE_DATA": str(self.data), "DJANGO_SETTINGS_MODULE": "webapp.settings"} | environment
+        return processes.start(
+            [sys.executable, *options], log=self.logs / f"{name}.log", env=env, cwd=HERE, pass_fds=pass_fds
+        )
+
+    def _watch(
+        self,
+        name: str,
+        start: Callable[[], subprocess.Popen[bytes]],
+        process: subprocess.Popen[bytes] | None = None,
+    ) -> None:
+        self.parts[name] = Part(name, start, process or start())
+        self.tell()
+
+    def tell(self) -> None:
+        """Write who runs where into DATA/studio.json."""
+        children = {name: part.process.pid for name, part in self.parts.items()}
+        self.lock.write(what=self.what, address=self.address, children=children)
+
+    def wait_for_web(self, limit_s: float = 60) -> None:
+        """Until the pages answer. Raises StudioError."""
+        part = self.parts["web"]
+
+        def ready() -> bool:
+            if part.process.poll() is not None:
+                words = last_line(self.logs / "web.log")
+                raise StudioError(f"The web process stopped at once; its last words in {self.logs}/web.log: {words}")
+            return answers(self.address)
+
+        if not processes.wait_until(ready, limit_s=limit_s, pause_s=0.05):
+            raise StudioError(f"The pages at {self.address} did not answer within {limit_s:.0f} s.")
+
+    # -- watch
+
+    def look_after(self) -> None:
+        """One look at every child: start again what died. Call now and then from the main thread."""
+        for part in list(self.parts.values()):
+            if part.process.poll() is None:
+                continue
+            now = time.monotonic()
+            if not part.again:
+                self._mourn(part, now)
+            if now >= part.again:
+                try:
+                    part.process, part.born, part.again = part.start(), time.monotonic(), 0.0
+                except StudioError as error:
+                    log.error("%s", error)
+                    part.again = now + 5
+                self.tell()
+
+    def _mourn(self, part: Part, now: float) -> None:
+        part.deaths = 1 if now - part.born > STEADY_S else part.deaths + 1
+        part.again = now + (0 if part.deaths == 1 else min(30, 2.0**part.deaths))
+        log.warning("%s died (%s); it is started again.", part.name, ending(part.process.returncode))
+        if part.name in PLACES:
+            try:
+                services.requeue_of(node=self.node(part.name))
+            except DatabaseError as error:  # the reaper does it later
+                log.warning("The jobs of %s could not be queued again yet: %s", part.name, error)
+
+    def watch_until(self, done: Callable[[], bool]) -> None:
+        while not done():
+            self.look_after()
+            time.sleep(WATCH_S)
+
+    def _reap_on(self) -> None:
+        while not self._stopping.wait(REAP_S):
+            reap()
+
+    # -- stop
+
+    def stop(self) -> None:
+        """Stop everything, pages first, database last. Jobs that run are queued again without using up an attempt."""
+        self._stopping.set()
+        workers = [name for name in PLACES if name in self.parts]
+        for name in ("web", *workers):
+            if name in self.parts and self.parts[name].process.poll() is None:
+                self.parts[name].process.send_signal(signal.SIGTERM)
+        end = time.monotonic() + 1.5
+        for name in ("web", *workers):
+            if name in self.parts:
+                processes.stop(self.parts[name].process, patience_s=max(0.0, end - time.monotonic()))
+        if self._reaper is not None:
+            self._reaper.join(timeout=2)
+        for name in workers:
+            try:
+                services.requeue_of(node=self.node(name), in_order=True)
+            except DatabaseError:  # the next start does it
+                break
+        connection.close()
+        if self.valkey is not None:
+            self.valkey.stop()
+        if self.postgres is not None:
+            self.postgres.stop()
+        if self._listening is not None:
+            self._listening.close()
+        self.parts.clear()
+
+
+def reap() -> None:
+    """One round of the reaper; what fails is tried again in the next one."""
+    try:
+        lost, sent = services.requeue_lost(older_than=heartbeat_limit()), services.resend_waiting()
+        if lost or sent:
+            log.info("Reaper: %d jobs of dead workers queued again, %d messages sent again.", lost, sent)
+    except DatabaseError as error:
+        log.warning("Reaper: %s", error)
+    finally:
+        connection.close()
+
+
+def heartbeat_limit() -> timedelta:
+    """How old a heartbeat may be: SIGHTLINE_HEARTBEAT_LIMIT in seconds, else two minutes."""
+    seconds = os.environ.get("SIGHTLINE_HEARTBEAT_LIMIT")
+    return timedelta(seconds=float(seconds)) if seconds else services.HEARTBEAT_LIMIT
+
+
+def listen(port: int | None) -> socket.socket:
+    """A listening socket on 127.0.0.1: the port asked for, else the first free one from 8420. Raises StudioError."""
+    for number in [port] if port is not None else range(PORT, PORT + 100):
+        listening = socket.socket()
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind(("127.0.0.1", number))
+            listening.listen(256)
+            return listening
+        except (OSError, OverflowError) as error:
+            listening.close()
+            if port is not None:
+                cause = getattr(error, "strerror", None) or error
+                raise StudioError(f"Port {port} cannot be used: {cause}.") from error
+    raise StudioError(f"No port from {PORT} to {PORT + 99} is free; name one with --port.")
+
+
+def answers(address: str) -> bool:
+    """Whether the pages answer at all."""
+    line = http.client.HTTPConnection(address.removeprefix("http://"), timeout=5)
+    try:
+        line.request("GET", "/login/")
+        return line.getresponse().status < 500
+    except OSError:
+        return False
+    finally:
+        line.close()
+
+
+def ending(code: int) -> str:
+    return signal.Signals(-code).name if code < 0 else f"exit code {code}"

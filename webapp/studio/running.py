@@ -1,0 +1,61 @@
+"""`manage.py up` and `manage.py demo`: the whole studio, from the lock to the login link."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from rich.console import Console
+
+from webapp.studio import people
+from webapp.studio.attach import deaf, orderly_signals
+from webapp.studio.errors import StudioError
+from webapp.studio.launcher import Studio
+from webapp.studio.lock import Lock
+
+
+class Running(Studio):
+    """A studio with pages and all workers."""
+
+    screen: Console
+
+    def greet(self) -> None:
+        """Print the address and a one-time login link of the first site admin."""
+        admin = people.site_admin()
+        link = people.login_address(self.address, admin)
+        self.screen.print(f"Sightline is up at [bold]{self.address}[/]  (data: {self.data})")
+        self.screen.print(f"Log in as {admin.username}, once, within an hour: [bold]{link}[/]")
+
+    def stay(self) -> None:
+        """Look after the children until Ctrl-C or SIGTERM."""
+        self.screen.print("Ctrl-C stops it.")
+        with suppress(KeyboardInterrupt):
+            self.watch_until(lambda: False)
+        self.screen.print("Stopping.")
+
+
+@contextmanager
+def run_studio(data: Path, what: str, port: int | None, screen: Console) -> Iterator[Running]:
+    """The studio of a data folder, up and answering; stopped in order afterwards. Raises StudioError."""
+    lock = Lock(data)
+    if not lock.take(what):
+        note = lock.read()
+        where = f" at {note['address']}" if note.get("address") else ""
+        holder = f"`{note.get('what', 'a command')}` (process {note.get('pid', 'unknown')})"
+        raise StudioError(f"The data folder {data} is in use: {holder} runs on it{where}.")
+    studio = Running(data, lock, what)
+    studio.screen = screen
+    try:
+        with orderly_signals():
+            studio.start_services()
+            studio.start_web(port)
+            studio.start_workers()
+            studio.start_reaper()
+            studio.wait_for_web()
+            studio.greet()
+            yield studio
+    finally:
+        with deaf():
+            studio.stop()
+            lock.free()

@@ -1,0 +1,41 @@
+"""The Celery application of the workers: `celery -A workers.app worker -Q cpu,gpu`.
+
+Tasks take a job's id, nothing else: the job row holds the parameters. Queues: cpu (imports, derivations), gpu
+(perception), train.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+os.environ.setdefault("SIGHTLINE_DB_POOL", "0")  # a pool's threads do not survive the fork of the task processes
+
+import django
+
+django.setup()
+
+import multiprocessing  # noqa: E402
+from typing import Any  # noqa: E402
+
+from celery.signals import worker_process_init  # noqa: E402
+
+from webapp.jobs.broker import app  # noqa: E402
+from webapp.studio.processes import die_with_parent  # noqa: E402
+
+PARENT = os.getpid()
+
+
+@worker_process_init.connect
+def settle(**_: Any) -> None:
+    """A task process dies with its worker, however that one dies, and may start processes of its own."""
+    die_with_parent(parent=PARENT)
+    multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
+
+
+app.conf.include = [
+    "workers.tasks.importing",
+    "workers.tasks.perceiving",
+]
+
+__all__ = ["app"]

@@ -1,0 +1,262 @@
+"""One attempt at a job: claim, heartbeat, progress, cancel, and one way out for every ending.
+
+    run(job_id, node, work)    work(attempt) reports by attempt.progress, ends by attempt.finish(result, write)
+
+The heartbeat lives in a thread, so a stage that is silent inside a long C call still shows a sign of life. Progress is
+kept in memory and written by that thread, at most twice a second. When a cancel or the loss of the claim is noticed the
+next progress call raises; a stage that makes no such call within `SILENCE_S` is ended with its process.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import logging
+import os
+import shutil
+import signal
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+from django.conf import settings
+from django.db import InterfaceError, OperationalError, connection, transaction
+
+from ml.formats.errors import FormatError
+from ml.media.errors import MediaError
+from ml.progress import Cancelled
+from ml.weights.cache import MissingWeights
+from webapp.jobs import services
+from webapp.jobs.models import Job
+from webapp.jobs.services import ClaimLost
+from webapp.lib.errors import Refused
+from webapp.lib.hosts import host, process_name
+
+log = logging.getLogger(__name__)
+
+TICK_S = 0.5
+BEAT_S = 5.0
+SILENCE_S = 6.0
+DATABASE_PATIENCE_S = 60.0
+
+
+class Attempt:
+    """What a task's work sees: `job`, `folder` (local scratch that survives a killed attempt), `progress`, `say`."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.folder = Path(settings.DATA) / "work" / str(job.id)
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self.stages: dict[str, float] = {}
+        self.peak_rss = 0
+        self._stage, self._share = "", 0.0
+        self._since = time.monotonic()
+        self._lines: list[str] = []
+        self._lock = threading.Lock()
+        self._stop: type[Exception] | None = None
+        self._noticed = 0.0
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._beat_on, name="heartbeat", daemon=True)
+
+    # -- for the work
+
+    def progress(self, stage: str, share: float) -> None:
+        """`ml.progress.Progress` of this job. Raises Cancelled or ClaimLost."""
+        with self._lock:
+            now = time.monotonic()
+            if self._stage:
+                self.stages[self._stage] = self.stages.get(self._stage, 0.0) + now - self._since
+            self._stage, self._share, self._since = stage, share, now
+        if self._stop is not None:
+            raise self._stop(f"Job {self.job.id} stops.")
+
+    def say(self, line: str) -> None:
+        """A line for the job's log."""
+        with self._lock:
+            self._lines.append(line)
+
+    def finish(self, result: dict[str, Any], write: Callable[[], None] = lambda: None) -> None:
+        """Write the results and the job's end in one transaction. Raises ClaimLost, and then nothing is written."""
+        self.progress(self._stage, 1.0)
+
+        def both() -> None:
+            with transaction.atomic():
+                services.held(job=self.job)
+                write()
+                whole = result | {"peak_rss_mb": round(self.peak_rss / 1e6, 1)}
+                services.finish(job=self.job, result=whole, stages=dict(self.stages))
+
+        self.peak_rss = max(self.peak_rss, family_rss())
+        patiently(both)
+        self._over.set()
+
+    # -- the heartbeat's thread
+
+    def __enter__(self) -> Attempt:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._over.set()
+        self._thread.join(timeout=10)
+
+    def _beat_on(self) -> None:
+        written: tuple[str, float] = ("", -1.0)
+        last = 0.0
+        try:
+            while not self._over.wait(TICK_S):
+                self.peak_rss = max(self.peak_rss, family_rss())
+                self._end_if_silent()
+                with self._lock:
+                    state, lines = (self._stage, self._share), "\n".join(self._lines)
+                    self._lines.clear()
+                if state == written and not lines and time.monotonic() - last < BEAT_S and self._quiet_tick():
+                    continue
+                if self._write(state, lines):
+                    written, last = state, time.monotonic()
+        finally:
+            connection.close()
+
+    def _quiet_tick(self) -> bool:
+        """Nothing to write; True unless a cancel was asked for meanwhile."""
+        try:
+            row = Job.objects.filter(id=self.job.id).values_list("cancel_requested", "claim").first()
+        except (OperationalError, InterfaceError):
+            connection.close()
+            return True
+        return row is not None and not row[0] and row[1] == self.job.claim
+
+    def _write(self, state: tuple[str, float], lines: str) -> bool:
+        try:
+            if services.beat(job=self.job, stage=state[0], share=state[1], stages=self._times(), lines=lines):
+                self._ask_to_stop(Cancelled)
+        except ClaimLost:
+            self._ask_to_stop(ClaimLost)
+        except (OperationalError, InterfaceError):  # the database is away: try again at the next tick
+            connection.close()
+            return False
+        return True
+
+    def _times(self) -> dict[str, float]:
+        with self._lock:
+            times = dict(self.stages)
+            if self._stage:
+                times[self._stage] = times.get(self._stage, 0.0) + time.monotonic() - self._since
+        return times
+
+    def _ask_to_stop(self, reason: type[Exception]) -> None:
+        if self._stop is None:
+            self._stop, self._noticed = reason, time.monotonic()
+
+    def _end_if_silent(self) -> None:
+        """The work was asked to stop and does not listen: end its process, with all it started."""
+        if self._stop is None or time.monotonic() - self._noticed < SILENCE_S:
+            return
+        if self._stop is Cancelled:
+            services.cancelled(job=self.job)
+        for child in psutil.Process().children(recursive=True):
+            child.kill()
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def run(job_id: str, node: str, work: Callable[[Attempt], None]) -> str:
+    """Claim the job and do the work; every ending is written to the row. Returns the job's state, for the worker's log.
+
+    Refusals with a sentence for the user become the job's error as they are; anything else is named as a fault of ours,
+    with the traceback in the job's log.
+    """
+    job = patiently(lambda: services.claim(job_id=job_id, worker=process_name(node), devices=devices()))
+    if job is None:
+        return "nothing to do"
+    reset_peak()
+    with Attempt(job) as attempt:
+        try:
+            work(attempt)
+        except Cancelled:
+            _ending(lambda: services.cancelled(job=job))
+        except ClaimLost:
+            log.warning("Job %s was taken over; this attempt stops.", job_id)
+        except Exception as error:
+            sentence, reason = explain(error)
+            lines = traceback.format_exc() if reason == "fault" else ""
+            if lines:
+                log.exception("Job %s failed", job_id)
+            _ending(lambda: services.fail(job=job, error=sentence, reason=reason, lines=lines))
+    row = patiently(lambda: Job.objects.filter(id=job.id).values_list("state", flat=True).first())
+    if row is None or row in services.FINAL:
+        shutil.rmtree(attempt.folder, ignore_errors=True)
+    return str(row)
+
+
+def _ending(write: Callable[[], None]) -> None:
+    """Write an ending, unless the job is somebody else's by now."""
+    try:
+        patiently(write)
+    except ClaimLost as lost:
+        log.warning("%s", lost)
+
+
+def explain(error: Exception) -> tuple[str, str]:
+    """A sentence for the user, and whose doing it is: input, weights or fault."""
+    if isinstance(error, MissingWeights):
+        return str(error), "weights"
+    if isinstance(error, Refused | MediaError | FormatError):
+        return str(error), "input"
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        return f"The disk that holds {settings.DATA} is full.", "input"
+    return f"Something went wrong in this program: {type(error).__name__}: {error}", "fault"
+
+
+T = TypeVar("T")
+
+
+def patiently(action: Callable[[], T]) -> T:
+    """Do a database action, again and again while the database is away, for at most a minute."""
+    end = time.monotonic() + DATABASE_PATIENCE_S
+    while True:
+        try:
+            return action()
+        except (OperationalError, InterfaceError):
+            connection.close()
+            if time.monotonic() > end:
+                raise
+            time.sleep(1)
+
+
+def devices() -> dict[str, list[str]]:
+    """Devices of this machine that a job of each queue may lease: SIGHTLINE_DEVICES, else the GPUs that are there.
+
+    Without a GPU each queue has one place of its own on the processor.
+    """
+    named = os.environ.get("SIGHTLINE_DEVICES")
+    found = named.split(",") if named else [f"cuda:{p.name[6:]}" for p in sorted(Path("/dev").glob("nvidia[0-9]*"))]
+    names = [f"{host()}/{name.strip()}" for name in found]
+    return {queue: names or [f"{host()}/cpu for {queue}"] for queue in ("gpu", "train")}
+
+
+def reset_peak() -> None:
+    """Start the kernel's count of this process's peak memory anew (the process may have done other jobs)."""
+    with contextlib.suppress(OSError):
+        Path("/proc/self/clear_refs").write_text("5")
+
+
+def family_rss() -> int:
+    """Bytes of memory of this process at its peak, its worker, and the processes below it now."""
+    own = psutil.Process()
+    total = peak_of_self()
+    for process in (own.parent(), *own.children(recursive=True)):
+        if process is not None:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                total += process.memory_info().rss
+    return total
+
+
+def peak_of_self() -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1]) * 1024
+    return int(psutil.Process().memory_info().rss)
