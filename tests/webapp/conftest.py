@@ -45,7 +45,14 @@ def video(people: SimpleNamespace) -> Any:
     facts = {"frames": 1000, "width": 1280, "height": 720, "duration_s": 40.0, "has_audio": False, "warnings": []}
     blob = Blob.objects.create(sha256="ab" * 32, bytes=1, suffix=".mp4", ready=True, facts=facts)
     return Video.objects.create(
-        project=people.one, blob=blob, name="clip.mp4", state="ready", frames=1000, width=1280, height=720, duration_s=40
+        project=people.one,
+        blob=blob,
+        name="clip.mp4",
+        state="ready",
+        frames=1000,
+        width=1280,
+        height=720,
+        duration_s=40,
     )
 
 

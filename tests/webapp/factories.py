@@ -60,7 +60,7 @@ def make_proposal(
     return event
 
 
-def edit(video: Video, user: Any, kind: str, object: Any, version: int | None = None, **fields: Any) -> Edit:
+def edit(video: Video, user: Any, kind: str, object: Any, version: int | None = None, /, **fields: Any) -> Edit:
     """Send one edit through the ledger."""
     wanted = EditRequest(uuid.uuid4(), kind, uuid.UUID(str(object)), version, fields)
     return apply_edit(video_id=video.id, user=user, edit=wanted)

@@ -57,9 +57,7 @@ def request_derivation(
     if video.run is None:
         raise Refused("This video has no accepted run to derive events from.", "video")
     parameters = {"preset": preset, "min_confidence": min_confidence}
-    return jobs.create(
-        project=video.project, kind="derive", queue="cpu", video=video, parameters=parameters, user=user
-    )
+    return jobs.create(project=video.project, kind="derive", queue="cpu", video=video, parameters=parameters, user=user)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -99,9 +97,7 @@ def difference(proposals: Sequence[Row], known: Sequence[Known]) -> dict[str, li
         "changed": changed,
         "removed": [k.id for n, k in enumerate(untouched) if n not in kept],
         "attached": [
-            {"id": k.id, "machine": attached.get(k.id)}
-            for k in humans
-            if _said(attached.get(k.id)) != _said(k.machine)
+            {"id": k.id, "machine": attached.get(k.id)} for k in humans if _said(attached.get(k.id)) != _said(k.machine)
         ],
     }
 

@@ -36,7 +36,15 @@ HANDLERS: dict[str, Handler] = {
     "tracklet.assign": editing.assign_tracklet,
     "identity.answer": editing.answer_identity,
 }
-KINDS = (*HANDLERS, "event.create", "correction.create", "correction.delete", "coverage.create", "coverage.delete", "undo")
+KINDS = (
+    *HANDLERS,
+    "event.create",
+    "correction.create",
+    "correction.delete",
+    "coverage.create",
+    "coverage.delete",
+    "undo",
+)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,9 @@ class AnnotationSet(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["video", "kind"], name="one_shared_set", condition=Q(kind__in=["proposal", "working", "consensus"])
+                fields=["video", "kind"],
+                name="one_shared_set",
+                condition=Q(kind__in=["proposal", "working", "consensus"]),
             ),
             models.UniqueConstraint(
                 fields=["video", "user"], name="one_set_per_annotator", condition=Q(kind="annotator")
@@ -147,7 +149,8 @@ class GazeCorrection(models.Model):
         constraints = [
             models.CheckConstraint(condition=Q(end__gt=F("start")), name="correction_not_empty"),
             models.CheckConstraint(
-                condition=Q(kind="person", target_person__isnull=False) | ~Q(kind="person"), name="correction_has_target"
+                condition=Q(kind="person", target_person__isnull=False) | ~Q(kind="person"),
+                name="correction_has_target",
             ),
         ]
 
@@ -157,7 +160,7 @@ class GazeCorrection(models.Model):
 
 @pghistory.track()
 class Coverage(models.Model):
-    """A human says: all events of this modality among these persons are marked here. Without it absence proves nothing."""
+    """A human says: everything of this modality among these persons is marked here. Else absence proves nothing."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     set = models.ForeignKey(AnnotationSet, on_delete=models.CASCADE, related_name="coverage")

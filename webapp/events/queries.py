@@ -237,4 +237,3 @@ def persons_by_root(video: Video) -> dict[str, list[str]]:
             root = parents[root]
         families[root].append(id_)
     return dict(families)
-

@@ -42,7 +42,7 @@ def plan(*, video: Video, run: Run) -> Plan:
     alike = [(i["a"], i["b"], i["similarity"]) for i in identity if i["band"] == "same"]
     alike = without_refused(video, alike, found, roots)
     owner = relink.follow_faces(order_left_to_right(pieces, new), found, alike)
-    rows = sorted((p.track, p.start, p.end, key) for p, key in owner.items())
+    rows = joined(sorted((p.track, p.start, p.end, key) for p, key in owner.items()))
     asked = {
         (*sorted((owner[p], owner[q])), i["similarity"])
         for i in identity
@@ -58,6 +58,17 @@ def plan(*, video: Video, run: Run) -> Plan:
         identity=[(a, b, s) for (a, b), s in sorted(strongest.items())],
         conflicts=conflicts(video, rows, roots),
     )
+
+
+def joined(rows: list[tuple[int, int, int, str]]) -> list[tuple[int, int, int, str]]:
+    """Neighbouring pieces of one track and one person are one tracklet again. `rows`: (track, start, end, key) sorted."""
+    result: list[tuple[int, int, int, str]] = []
+    for track, start, end, key in rows:
+        if result and result[-1][0] == track and result[-1][2] == start and result[-1][3] == key:
+            result[-1] = (track, result[-1][1], end, key)
+        else:
+            result.append((track, start, end, key))
+    return result
 
 
 def boxes_of(run: Run) -> Boxes:
@@ -191,8 +202,8 @@ def _lost_events(video: Video, visible: Any, names: Mapping[str, str]) -> list[d
 def _lost_corrections(video: Video, visible: Any, names: Mapping[str, str]) -> list[dict[str, Any]]:
     return [
         {
-            "sentence": f"Corrected gaze of {names[str(c.person_id)]} at frames {c.start}-{c.end - 1}: this run does not "
-            "see that person there.",
+            "sentence": f"Corrected gaze of {names[str(c.person_id)]} at frames {c.start}-{c.end - 1}: this run does "
+            "not see that person there.",
             "kind": "correction",
             "id": str(c.id),
             "frame": c.start,

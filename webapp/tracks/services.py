@@ -49,9 +49,7 @@ def request_perception(
         raise Refused("The sampling rate must lie between 0.1 and 120 per second.", "rate")
     if video.state != Video.State.READY or not video.has_pixels:
         raise Refused("Perception needs a video whose import is done.", "video")
-    waiting = Job.objects.filter(
-        video=video, kind="perceive", state__in=[Job.State.QUEUED, Job.State.RUNNING]
-    ).first()
+    waiting = Job.objects.filter(video=video, kind="perceive", state__in=[Job.State.QUEUED, Job.State.RUNNING]).first()
     if waiting is not None:
         return waiting
     parameters = {"profile": profile, "rate": rate, "run": str(uuid.uuid4())}

@@ -10,8 +10,8 @@ import pytest
 from django.db import connection
 
 from tests.webapp.factories import edit, make_person, make_proposal, make_run, make_tracklet, make_video
-from webapp.events.ledger import EditRequest, answer, apply_edit
 from webapp.events import models
+from webapp.events.ledger import EditRequest, answer, apply_edit
 from webapp.events.models import Edit, Event
 from webapp.lib.errors import Refused, Stale
 from webapp.library.models import Video
@@ -56,7 +56,9 @@ def test_a_retried_save_is_the_same_save(video: Video, pair: Any, bob: Any) -> N
     assert (Event.objects.count(), Edit.objects.count(), fresh(video).revision) == (1, 1, 1)
 
 
-def test_an_edit_from_an_old_version_is_refused_with_the_newer_row(video: Video, pair: Any, bob: Any, rita: Any) -> None:
+def test_an_edit_from_an_old_version_is_refused_with_the_newer_row(
+    video: Video, pair: Any, bob: Any, rita: Any
+) -> None:
     proposal = make_proposal(video, "mutual_gaze", 10, 60, [(p, "member") for p in pair])
     edit(video, bob, "event.update", proposal.id, 1, end=50)
     with pytest.raises(Stale) as caught:
@@ -105,7 +107,9 @@ def test_nonsense_is_refused_in_one_sentence(
 
 def test_a_span_may_touch_a_cut_from_both_sides(video: Video, pair: Any, bob: Any) -> None:
     for start, end in ((140, 150), (150, 160), (250, 550)):
-        edit(video, bob, "event.create", uuid.uuid4(), type="mutual_gaze", start=start, end=end, participants=roles(pair))
+        edit(
+            video, bob, "event.create", uuid.uuid4(), type="mutual_gaze", start=start, end=end, participants=roles(pair)
+        )
     assert Event.objects.count() == 3
 
 
@@ -130,7 +134,13 @@ def test_undo_and_redo_restore_every_field(video: Video, pair: Any, bob: Any) ->
     assert event.version == 3
     edit(video, bob, "undo", undo.id)
     event = Event.objects.get(id=proposal.id)
-    assert (event.set.kind, event.status, event.start, event.end, event.note) == ("working", "confirmed", 12, 50, "clear")
+    assert (event.set.kind, event.status, event.start, event.end, event.note) == (
+        "working",
+        "confirmed",
+        12,
+        50,
+        "clear",
+    )
     assert {p.person_id for p in event.participations.all()} == {pair[0].id, third.id}
     assert (fresh(video).proposed_count, fresh(video).reviewed_count) == (0, 1)
 
