@@ -26,27 +26,29 @@ def read_frames(
     frames: Sequence[int] | NDArray[np.int64] | None = None,
     *,
     seek_gap: int = SEEK_GAP,
+    longest: int | None = None,
 ) -> Iterator[tuple[int, NDArray[np.uint8]]]:
     """Yield (frame number, uint8 height x width x 3 BGR picture, upright) in ascending order, one picture at a time.
 
     `frames` are the wanted numbers (all by default; repeated ones once). Numbers follow `index`; to read the proxy,
     pass `index.for_proxy()`. Far-apart frames are sought where the file's own timestamps name its frames
     (`index.regular`), else everything before them is decoded, which is slower and gives the same. `seek_gap` is the
-    number of frames worth a seek; it doubles whenever a seek turns out useless.
+    number of frames worth a seek; it doubles whenever a seek turns out useless. `longest` bounds the longer side of the
+    pictures in pixels: larger ones are scaled down while they are converted, which is much cheaper than afterwards.
     ValueError for a number outside the index; MediaError when the file cannot be read or has not the indexed frames.
     """
     wanted = np.arange(index.frames) if frames is None else np.unique(np.asarray(frames, np.int64))
     if wanted.size and (wanted[0] < 0 or wanted[-1] >= index.frames):
         raise ValueError(f"frames {wanted[0]} to {wanted[-1]} are not all within the {index.frames} of the video")
-    return _read(path, index, wanted, seek_gap)
+    return _read(path, index, wanted, seek_gap, longest)
 
 
 def _read(
-    path: Path, index: FrameIndex, wanted: NDArray[np.int64], gap: int
+    path: Path, index: FrameIndex, wanted: NDArray[np.int64], gap: int, longest: int | None
 ) -> Iterator[tuple[int, NDArray[np.uint8]]]:
     if not wanted.size:
         return
-    reader = _Reader(path, index, gap)
+    reader = _Reader(path, index, gap, longest)
     try:
         for number in wanted.tolist():
             yield number, reader.read(number)
@@ -57,8 +59,9 @@ def _read(
 class _Reader:
     """Walks through the frames of a file forwards and knows the number of each."""
 
-    def __init__(self, path: Path, index: FrameIndex, gap: int) -> None:
+    def __init__(self, path: Path, index: FrameIndex, gap: int, longest: int | None = None) -> None:
         self.path = path
+        self.longest = longest
         self.size: tuple[int, int] | None = None  # of upright pictures, by the first frame of the file
         self.gap = gap
         self.last = -1  # number of the frame decoded last
@@ -107,7 +110,9 @@ class _Reader:
 
     def _measure(self, frame: Any) -> None:
         self.orientation = orientation.of_frame(frame)
-        self.size = self.orientation.size(*self.source.size(frame))
+        width, height = self.orientation.size(*self.source.size(frame))
+        scale = 1 if self.longest is None else min(1, self.longest / max(width, height))
+        self.size = max(1, round(width * scale)), max(1, round(height * scale))
 
     def _picture(self, frame: Any) -> NDArray[np.uint8]:
         assert self.size is not None

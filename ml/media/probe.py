@@ -18,7 +18,7 @@ FIRST_FRAMES = 2  # decoded to tell a picture from a video
 class Probe:
     """What the file says of itself. Sizes are pixels of upright pictures with square pixels.
 
-    rotation: degrees clockwise by which the stored pictures are turned (0, 90, 180, 270); see orientation for mirroring.
+    rotation: degrees clockwise by which stored pictures are turned (0, 90, 180, 270); see orientation for mirroring.
     average_rate: frames per second as the container claims, or None. claimed_seconds: length as it claims, or None.
     """
 
