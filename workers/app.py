@@ -35,7 +35,6 @@ def settle(**_: Any) -> None:
 
 app.conf.include = [
     "workers.tasks.importing",
-    "workers.tasks.perceiving",
 ]
 
 __all__ = ["app"]

@@ -40,7 +40,7 @@ def work(attempt: Attempt) -> None:
     size, suffix = original.stat().st_size, job.parameters["suffix"]
 
     def write() -> None:
-        files = [(original, f"original{suffix}")] + [(p, p.name) for p in sorted(made.glob("*")) if p.is_file()]
+        files = [(original, f"original{suffix}")] + [(p, p.name) for p in sorted(made.glob("*")) if keep(p)]
         facts = json.loads((made / "import.json").read_text()) if made.exists() else {}
         blob = services.register_blob(sha256=sha256, size=size, suffix=suffix, facts=facts, files=files)
         services.finish_import(video=video, sha256=sha256, size=size, suffix=suffix, facts=blob.facts)
@@ -88,3 +88,8 @@ def clear_source(parameters: dict[str, Any]) -> None:
             services.upload_path(upload).unlink(missing_ok=True)
     if "stored" in parameters:
         storage.delete_tree(parameters["stored"])
+
+
+def keep(path: Path) -> bool:
+    """Whether a file of the import's folder belongs to the blob; facts.json is import.json before its time."""
+    return path.is_file() and path.name != "facts.json"

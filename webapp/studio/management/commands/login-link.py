@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from webapp.studio import people
+from webapp.studio.attach import studio
+from webapp.studio.command import StudioCommand
+from webapp.studio.lock import Lock
+
+
+class Command(StudioCommand):
+    help = "Print a link that logs somebody in once (default: the first site admin)."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--user", metavar="NAME", help="Who it is for.")
+        parser.add_argument("--hours", type=int, default=1, help="How long it can be used (default 1).")
+
+    def work(self, **options: Any) -> int:
+        with studio(self.data, "login-link"):
+            address = Lock(self.data).read().get("address", "")
+            link = people.login_address(address, people.person(options["user"]), options["hours"])
+        self.stdout.write(link)
+        if not address:
+            self.screen.print("No studio runs on this data folder now: put the address of the next one before it.")
+        return 0
