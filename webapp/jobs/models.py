@@ -31,7 +31,7 @@ class Job(models.Model):
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     stage = models.CharField(max_length=40, blank=True)
     share = models.FloatField(default=0, help_text="Share of the stage that is done, 0 to 1.")
-    stages = models.JSONField(default=dict, help_text="Seconds spent in each stage so far.")
+    stages = models.JSONField(default=list, help_text="[stage, seconds spent in it so far], in order.")
     log = models.TextField(blank=True, help_text="Last lines, at most 16 kB.")
     result = models.JSONField(default=dict)
     error = models.TextField(blank=True, help_text="One sentence for the user.")

@@ -99,7 +99,7 @@ def claim(*, job_id: UUID | str, worker: str, devices: Mapping[str, list[str]] |
     job.state, job.claim, job.worker = Job.State.RUNNING, uuid4(), worker
     job.attempts += 1
     job.started = job.heartbeat = timezone.now()
-    job.stage, job.share, job.stages, job.error, job.ended = "", 0, {}, "", None
+    job.stage, job.share, job.stages, job.error, job.ended = "", 0, [], "", None
     job.save()
     return job
 
@@ -131,7 +131,7 @@ def beat(*, job: Job, stage: str, share: float, stages: dict[str, float] | None 
     """
     fields: dict[str, Any] = {"heartbeat": timezone.now(), "stage": stage[:40], "share": min(1.0, max(0.0, share))}
     if stages is not None:
-        fields["stages"] = {name: round(seconds, 2) for name, seconds in stages.items()}
+        fields["stages"] = in_order(stages)
     rows = Job.objects.filter(id=job.id, claim=job.claim, state=Job.State.RUNNING)
     if not rows.update(**fields):
         raise ClaimLost(f"Job {job.id} is no longer this attempt's.")
@@ -148,6 +148,11 @@ def log(*, job: Job, line: str) -> None:
     row.save(update_fields=["log"])
 
 
+def in_order(stages: Mapping[str, float]) -> list[list[Any]]:
+    """Stages as the row keeps them: a JSON object would lose their order in the database."""
+    return [[name, round(seconds, 2)] for name, seconds in stages.items()]
+
+
 def tail(text: str) -> str:
     """The last whole lines of a text within the limit, counted in UTF-8 bytes."""
     data = text.encode()
@@ -162,7 +167,7 @@ def finish(*, job: Job, result: dict[str, Any], stages: dict[str, float] | None 
     row = held(job=job)
     row.result, row.share = result, 1
     if stages is not None:
-        row.stages = {name: round(seconds, 2) for name, seconds in stages.items()}
+        row.stages = in_order(stages)
     _end(row, Job.State.DONE)
 
 
@@ -205,7 +210,7 @@ def retry(*, job: Job, user: User | None) -> Job:
     if row.state not in (Job.State.FAILED, Job.State.CANCELLED):
         raise JobError(f"Only a failed or cancelled job can be tried again; this one is {row.state}.")
     row.state, row.attempts, row.cancel_requested = Job.State.QUEUED, 0, False
-    row.stage, row.share, row.stages, row.error = "", 0, {}, ""
+    row.stage, row.share, row.stages, row.error = "", 0, [], ""
     row.started = row.ended = row.heartbeat = row.claim = None
     row.log = tail(f"{row.log}Tried again by {user.username if user else 'a command'}.\n")
     row.save()

@@ -38,6 +38,11 @@ class Bars:
         self.current = stage
         self.bars.update(self.tasks[stage], completed=share)
 
+    def fill(self) -> None:
+        """Everything is done, also stages that had nothing to do."""
+        for task in self.tasks.values():
+            self.bars.update(task, completed=1.0)
+
 
 @contextmanager
 def bars(screen: Console) -> Iterator[Bars]:
@@ -68,12 +73,14 @@ def _watch(job_id: UUID, screen: Console, look_after: Callable[[], None]) -> Job
     with bars(screen) as show:
         while True:
             job = Job.objects.get(id=job_id)
-            for stage in job.stages:  # also those that came and went between two looks
+            for stage, _ in job.stages:  # also those that came and went between two looks
                 if stage not in show.tasks:
                     show(stage, 0.0)
             if job.stage:
                 show(job.stage, 1.0 if job.state == Job.State.DONE else job.share)
             if job.state in services.FINAL:
+                if job.state == Job.State.DONE:
+                    show.fill()
                 return job
             look_after()
             time.sleep(LOOK_S)

@@ -39,9 +39,7 @@ def read(path: Path) -> list[Entry]:
         raise StudioError(f"The manifest {path} has no column `path`.")
     unknown = [name for name in header if name not in COLUMNS]
     if unknown:
-        raise StudioError(
-            f"The manifest {path} has the unknown column {unknown[0]!r}; known are {', '.join(COLUMNS)}."
-        )
+        raise StudioError(f"The manifest {path} has the unknown column {unknown[0]!r}; known are {', '.join(COLUMNS)}.")
     reader.fieldnames = header
     entries = [_entry(path, number, row) for number, row in enumerate(reader, 1)]
     if not entries:
