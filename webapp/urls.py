@@ -2,6 +2,20 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, include, path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from webapp.api import api
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("api/v1/", api.urls),
+    path("", include("webapp.accounts.urls")),
+    path("", include("webapp.library.urls")),
+    path("", include("webapp.events.urls")),
+    path("", include("webapp.jobs.urls")),
+    path("", include("webapp.events.urls")),
+]
+
+handler400 = "webapp.accounts.failures.bad_request"
+handler403 = "webapp.accounts.failures.forbidden"
+handler404 = "webapp.accounts.failures.not_found"
+handler500 = "webapp.accounts.failures.broken"

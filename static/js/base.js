@@ -1,7 +1,7 @@
 /** What every page does: theme, menus, dialogs, keys, and one sentence when a request fails. */
 
 import { setUpTheme } from "./theme.js";
-import { setUpTables } from "./table.js";
+import { setUpTables, typing } from "./table.js";
 
 /** Show a sentence for a while; errors stay until closed. @param {string} text @param {"ok"|"error"} kind */
 export function toast(text, kind = "ok") {
@@ -17,11 +17,6 @@ export function toast(text, kind = "ok") {
   box.append(words, close);
   document.getElementById("toasts")?.append(box);
   if (kind !== "error") setTimeout(() => box.remove(), 5000);
-}
-
-/** True while keys belong to a text field, a menu or an open dialog. */
-export function typing(target) {
-  return Boolean(target.closest?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], dialog[open]"));
 }
 
 function setUpMenus() {

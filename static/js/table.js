@@ -1,7 +1,9 @@
 /** Lists driven by keys: j and k move, Enter opens, x selects, / searches; a selection shows its count and actions. */
 
-function typing(target) {
-  return Boolean(target.closest?.("input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], dialog[open]"));
+/** True while keys belong to a text field or an open dialog. */
+export function typing(target) {
+  const fields = "input:not([type=checkbox], [type=radio]), textarea, select, [contenteditable], dialog[open]";
+  return Boolean(target.closest?.(fields));
 }
 
 const rows = () => [...document.querySelectorAll("[data-row]")];
@@ -38,7 +40,7 @@ function select(change) {
 function onKey(event) {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
   if (event.key === "Escape" && event.target.matches?.("[data-search]")) event.target.blur();
-  if (typing(event.target)) return;
+  if (typing(event.target) || !document.querySelector("[data-list]")) return;
   const row = event.target.closest?.("[data-row]");
   if (event.key === "/") {
     const field = document.querySelector("[data-search]");

@@ -238,5 +238,3 @@ def _keep_an_admin(membership: Membership) -> None:
     admins = Membership.objects.filter(project_id=membership.project_id, role="admin", user__is_active=True)
     if list(admins.values_list("id", flat=True)) == [membership.id]:
         raise Refused("This is the project's last admin; give somebody else that role first.", "role")
-
-

@@ -106,11 +106,12 @@ class Page:
         return self.count > COUNT_LIMIT
 
 
-def project_list(user: Somebody) -> QuerySet[Project]:
+def project_list(user: Somebody) -> QuerySet[Any]:
     """The person's projects with counts of videos, of videos with something left, and of live jobs."""
     videos = Video.objects.filter(project=OuterRef("pk")).order_by().values("project")
     jobs = Job.objects.filter(project=OuterRef("pk"), state__in=LIVE_JOBS).order_by().values("project")
-    return projects_of(user).annotate(
+    found: QuerySet[Project] = projects_of(user)
+    return found.annotate(
         video_total=Subquery(videos.annotate(n=Count("*")).values("n")),
         open_total=Subquery(videos.filter(proposed_count__gt=0).annotate(n=Count("*")).values("n")),
         job_total=Subquery(jobs.annotate(n=Count("*")).values("n")),
@@ -180,10 +181,10 @@ def read_cursor(text: str, column: str) -> tuple[Any, UUID] | None:
         value, id = json.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
         if column == "created":
             value = parse_datetime(value)
-        kinds = {"created": datetime, "name": str, "duration_s": int | float, "proposed_count": int}
+        kinds: dict[str, Any] = {"created": datetime, "name": str, "duration_s": int | float, "proposed_count": int}
         if not isinstance(value, kinds[column]) or isinstance(value, bool) or "\x00" in str(value):
             return None
-        if column == "proposed_count" and not 0 <= value < 2**31:
+        if column == "proposed_count" and value not in range(2**31):
             return None
         return value, UUID(id)
     except (ValueError, TypeError, AttributeError, binascii.Error):

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import template
 from django.templatetags.static import static
+from django.utils import timezone
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
@@ -13,9 +16,7 @@ register = template.Library()
 @register.simple_tag
 def icon(name: str, extra: str = "") -> SafeString:
     """An icon of static/icons/sprite.svg; the text beside it, or an aria-label, says what it means."""
-    return format_html(
-        '<svg class="icon {}" aria-hidden="true"><use href="{}#{}"></use></svg>', extra, static("icons/sprite.svg"), name
-    )
+    return format_html(XX)
 
 
 @register.filter
@@ -44,3 +45,27 @@ def size(number: int | None) -> str:
 def percent(share: float | None) -> int:
     """A share of 0 to 1 as whole per cent; 100 only when it is all done."""
     return int(100 * min(max(share or 0, 0), 1))
+
+
+JOB_WORDS = {
+    "import": "Import",
+    "perceive": "Perception",
+    "derive": "Social events",
+    "match": "Comparison",
+    "accept": "Acceptance",
+    "import-run": "Run import",
+}
+
+
+@register.filter
+def job_word(kind: str) -> str:
+    """The kind of a job as people call it."""
+    return JOB_WORDS.get(kind, kind)
+
+
+@register.filter
+def elapsed(job: Any) -> str:
+    """How long a job has run, or ran; a dash before it starts."""
+    if job.started is None:
+        return "–"
+    return clock(max(1, ((job.ended or timezone.now()) - job.started).total_seconds()))

@@ -1,0 +1,39 @@
+"""Failure answers: a page in plain words, or JSON below /api/."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import render
+
+
+def _answer(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
+    if request.path.startswith("/api/"):
+        return JsonResponse({"error": sentence}, status=status)
+    return render(request, f"{status}.html", {"sentence": sentence}, status=status)
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _answer(request, 400, "The browser sent a request that cannot be read.")
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    return _answer(request, 403, str(exception) or "Your role does not allow this.")
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    words = exception.args[0] if exception.args and isinstance(exception.args[0], str) else ""
+    return _answer(request, 404, words or "There is no such page, or it is not yours to see.")
+
+
+def broken(request: HttpRequest) -> HttpResponse:
+    return _answer(request, 500, "Something went wrong here. It was logged; nothing you saved is lost.")
+
+
+def csrf(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """The form's token does not fit: the page is older than the login, or it came from another site."""
+    if request.path.startswith("/api/") or request.headers.get("HX-Request"):
+        return JsonResponse({"error": CSRF_SENTENCE}, status=403)
+    return render(request, "403_csrf.html", {"sentence": CSRF_SENTENCE}, status=403)
+
+
+CSRF_SENTENCE = "This page is older than your login. Load it again and repeat the last step."

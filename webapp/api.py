@@ -1,0 +1,72 @@
+"""/api/v1: what the pages themselves use. Session cookie and X-CSRFToken; every failure is {"error": sentence}."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import NinjaAPI
+from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.security import SessionAuth
+
+from webapp.accounts import api as accounts
+from webapp.accounts.failures import CSRF_SENTENCE
+from webapp.events import api as events
+from webapp.jobs import api as jobs
+from webapp.jobs.services import JobError
+from webapp.lib.errors import Refused, Stale
+from webapp.library import api as library
+from webapp.tracks import api as tracks
+
+api = NinjaAPI(version="1", urls_namespace="api", auth=SessionAuth(csrf=True), docs_url=None, openapi_url=None)
+for router in (accounts.router, library.router, tracks.router, events.router, jobs.router):
+    api.add_router("", router)
+
+
+def _failure(request: HttpRequest, status: int, sentence: str, **more: Any) -> HttpResponse:
+    return api.create_response(request, {"error": sentence, **more}, status=status)
+
+
+@api.exception_handler(AuthenticationError)
+def not_logged_in(request: HttpRequest, error: AuthenticationError) -> HttpResponse:
+    return _failure(request, 401, "You are not logged in.")
+
+
+@api.exception_handler(PermissionDenied)
+def forbidden(request: HttpRequest, error: PermissionDenied) -> HttpResponse:
+    return _failure(request, 403, str(error) or "Your role does not allow this.")
+
+
+@api.exception_handler(Http404)
+def not_found(request: HttpRequest, error: Http404) -> HttpResponse:
+    return _failure(request, 404, str(error) or "There is no such thing, or it is not yours to see.")
+
+
+@api.exception_handler(HttpError)
+def refused_by_ninja(request: HttpRequest, error: HttpError) -> HttpResponse:
+    sentence = CSRF_SENTENCE if error.status_code == 403 else str(error.message)
+    return _failure(request, error.status_code, sentence)
+
+
+@api.exception_handler(ValidationError)
+def not_valid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    """The first thing wrong, as a sentence that names the field."""
+    first = error.errors[0]
+    field = ".".join(str(part) for part in first["loc"][1:] if part not in ("data", "payload"))
+    return _failure(request, 422, f"{field or 'The request'}: {first['msg']}.", field=field)
+
+
+@api.exception_handler(Refused)
+def refused(request: HttpRequest, error: Refused) -> HttpResponse:
+    return _failure(request, 422, error.sentence, field=error.field)
+
+
+@api.exception_handler(Stale)
+def stale(request: HttpRequest, error: Stale) -> HttpResponse:
+    return _failure(request, 409, "Somebody else changed this in the meantime. Load it again.")
+
+
+@api.exception_handler(JobError)
+def wrong_job_state(request: HttpRequest, error: JobError) -> HttpResponse:
+    return _failure(request, 409, str(error))
