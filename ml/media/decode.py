@@ -116,7 +116,8 @@ class _Reader:
 
     def _picture(self, frame: Any) -> NDArray[np.uint8]:
         assert self.size is not None
-        return np.ascontiguousarray(picture(self.source, frame, self.orientation, self.size))
+        averaged = None if self.longest is None else "AREA"  # three times faster than the default, bicubic
+        return np.ascontiguousarray(picture(self.source, frame, self.orientation, self.size, averaged))
 
     def _seek(self, number: int) -> None:
         """Continue from the last key frame shown at or before a frame; from the start when there is none before."""

@@ -153,10 +153,12 @@ def decode(packet: Any, tally: Tally) -> list[Any]:
     return frames
 
 
-def picture(source: Source, frame: Any, orientation: Orientation, size: tuple[int, int]) -> Any:
+def picture(
+    source: Source, frame: Any, orientation: Orientation, size: tuple[int, int], interpolation: str | None = None
+) -> Any:
     """uint8 h x w x 3 BGR picture of a frame, upright; `size` is width and height upright."""
     width, height = orientation.size(*size)
-    return orientation.apply(frame.to_ndarray(format="bgr24", width=width, height=height))
+    return orientation.apply(frame.to_ndarray(format="bgr24", width=width, height=height, interpolation=interpolation))
 
 
 def open_source(path: Path) -> Source:
