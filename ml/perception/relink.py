@@ -121,7 +121,7 @@ def together(a: Piece, b: Piece) -> bool:
 def follow_faces(
     pieces: Sequence[Piece], found: Mapping[Piece, str], alike: Sequence[tuple[int, int, float]]
 ) -> dict[Piece, str]:
-    """Give every piece a person: known ones, then by face, then "new-0", "new-1", ... in order of (start, track).
+    """Give every piece a person: known ones, then by face, then "new-0", "new-1", ... in the order of `pieces`.
 
     `alike`: (track, track, similarity) pairs that the new run counts as the same person; the strongest are taken first,
     and never for two pieces that share time.
@@ -150,7 +150,7 @@ def follow_faces(
                     x, y = y, x
                 groups[y] = x
     numbers: dict[Piece, str] = {}
-    for piece in sorted(pieces, key=lambda p: (p.start, p.track)):
+    for piece in pieces:
         top = root(piece)
         if top not in owner and top not in numbers:
             numbers[top] = f"new-{len(numbers)}"

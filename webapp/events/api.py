@@ -6,19 +6,18 @@ import json
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 from asgiref.sync import sync_to_async
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
 from ninja import Router, Schema
 from pydantic import Field
 
-from webapp.accounts.access import check, video_for
+from webapp.accounts.access import check, project_for, video_for
 from webapp.events import derivation, ledger, queries, services
 from webapp.events.models import Derivation, Event
 from webapp.jobs.models import Job
 from webapp.lib import live
 from webapp.lib.errors import Stale
-from webapp.lib.storage import local
+from webapp.library.frames import frame_seconds
 from webapp.library.models import Video
 
 router = Router()
@@ -53,15 +52,13 @@ def get_bundle(request: HttpRequest, video_id: UUID) -> HttpResponse:
 def get_frames(request: HttpRequest, video_id: UUID) -> HttpResponse:
     """Media seconds of every frame and the end of the last one: float64, little-endian, N + 1 values."""
     video = video_for(request.user, video_id, "view")
-    if video.blob is None:
-        raise Http404("This video has no pictures, so it has no frame times.")
-    tag = f'"{video.blob.sha256[:32]}-frames"'
+    if video.state != Video.State.READY:
+        raise Http404("The import of this video is not done, so it has no frame times.")
+    tag = f'"{video.blob_id or video.run_id}-frames"'
     if request.headers.get("If-None-Match") == tag:
         return HttpResponse(status=304)
-    with local(f"{video.blob.folder}/frames.npz") as path, np.load(path, allow_pickle=False) as stored:
-        numerator, denominator = (int(v) for v in stored["time_base"])
-        seconds = stored["pts"].astype(np.float64) * numerator / denominator
-    response = HttpResponse(seconds.astype("<f8").tobytes(), content_type="application/octet-stream")
+    data = frame_seconds(video).astype("<f8").tobytes()
+    response = HttpResponse(data, content_type="application/octet-stream")
     response["ETag"] = tag
     response["Cache-Control"] = "private, max-age=31536000, immutable"
     return response
@@ -102,6 +99,14 @@ def _event(request: HttpRequest, event_id: UUID, action: Any) -> Event:
         raise Http404("There is no such event, or it is not yours to see.")
     check(request.user, event.video.project_id, action)
     return event
+
+
+@router.get("/projects/{slug}/triage")
+def get_triage(request: HttpRequest, slug: str, type: str = "", skip: str = "") -> dict[str, Any]:
+    """`skip`: event ids to leave out, joined by commas (what the page holds already)."""
+    project = project_for(request.user, slug, "annotate")
+    left_out = [services.uuid_of(word, "skip") for word in skip.split(",")[:200] if word]
+    return queries.triage(project, type=type, skip=left_out)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

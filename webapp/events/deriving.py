@@ -9,7 +9,7 @@ from ml.social.events import detect
 
 from ml.social.scene import CAMERA, OBJECT, OFF, PERSON, SCENE, UNUSABLE, Correction, Scene
 from webapp.events.models import GazeCorrection
-from webapp.lib import storage
+from webapp.library.frames import frame_seconds
 from webapp.library.models import Video
 from webapp.tracks.acceptance import roots_of, samples_of
 from webapp.tracks.models import Tracklet
@@ -54,17 +54,6 @@ def propose(*, video: Video, preset: str, min_confidence: float | None) -> list[
         }
         for event in found
     ]
-
-
-def frame_seconds(video: Video) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Media seconds of every frame and the end of the last one, N + 1 values."""
-    if video.blob is None:
-        folder = video.run.folder if video.run else ""
-        with storage.local(f"{folder}/seconds.npy") as path:
-            return np.asarray(np.load(path, allow_pickle=False))
-    with storage.local(f"{video.blob.folder}/frames.npz") as path, np.load(path, allow_pickle=False) as stored:
-        numerator, denominator = (int(v) for v in stored["time_base"])
-        return np.asarray(stored["pts"].astype(np.float64) * numerator / denominator)
 
 
 def _correction(correction: GazeCorrection, number: dict[str, int], roots: dict[str, str]) -> Correction:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
 from django.contrib.postgres.aggregates import ArrayAgg
-from django.db.models import Func, Q, TextField, Value
+from django.db.models import Count, Func, Q, TextField, Value
 from django.db.models.functions import Cast
 
 from webapp.accounts.access import allowed
@@ -15,7 +15,7 @@ from webapp.accounts.models import User
 from webapp.events import rows
 from webapp.events.ledger import public_change
 from webapp.events.models import Coverage, Derivation, Edit, Event, GazeCorrection
-from webapp.library.models import Video
+from webapp.library.models import Project, Video
 from webapp.tracks.models import IdentityProposal, Person, Run, Tracklet
 
 # the page asks for a fresh bundle instead of more changes than this
@@ -227,13 +227,22 @@ def history(event: Event) -> list[dict[str, Any]]:
     return story
 
 
-def persons_by_root(video: Video) -> dict[str, list[str]]:
-    """Root person id -> ids of everybody who is that person."""
-    parents = {str(p.id): str(p.merged_into_id or "") for p in Person.objects.filter(video=video)}
-    families: dict[str, list[str]] = defaultdict(list)
-    for id_ in parents:
-        root = id_
-        while parents[root]:
-            root = parents[root]
-        families[root].append(id_)
-    return dict(families)
+TRIAGE_STEP = 20
+
+
+def triage(project: Project, *, type: str = "", skip: Sequence[UUID] = (), limit: int = TRIAGE_STEP) -> dict[str, Any]:
+    """The project's proposals that wait for a word, least certain first, and how many there are of each type."""
+    waiting = Event.objects.filter(video__project=project, status=Event.Status.PROPOSED)
+    counts = dict(waiting.values_list("type").annotate(n=Count("id")).order_by("type"))
+    chosen = waiting.filter(type=type) if type else waiting
+    found = (
+        chosen.exclude(id__in=list(skip))
+        .order_by("confidence", "id")
+        .values_list("id", "video_id", "video__name", "type", "start", "end", "confidence")[:limit]
+    )
+    names = ("event", "video", "video_name", "type", "start", "end", "confidence")
+    return {
+        "remaining": counts.get(type, 0) if type else sum(counts.values()),
+        "counts": counts,
+        "items": [dict(zip(names, (str(row[0]), str(row[1]), *row[2:]), strict=True)) for row in found],
+    }

@@ -1,0 +1,243 @@
+"""The workspace's endpoints over HTTP: what comes back, and in which words a request is turned away."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.webapp.factories import edit, make_person, make_proposal, make_run, make_tracklet, make_video
+from webapp.events.models import Derivation, Event
+from webapp.library.models import Video
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def video(project: Any) -> Video:
+    video = make_video(project)
+    ann, ben = make_person(video, name="Ann"), make_person(video)
+    run = make_run(video)
+    make_tracklet(run, ann, 3, 0, 150)
+    make_tracklet(run, ben, 4, 0, 150)
+    return video
+
+
+@pytest.fixture
+def pair(video: Video) -> list[Any]:
+    return list(video.persons.order_by("number"))
+
+
+@pytest.fixture
+def proposal(video: Video, pair: Any) -> Event:
+    return make_proposal(video, "mutual_gaze", 10, 60, [(p, "member") for p in pair], confidence=0.7)
+
+
+def post(client: Any, url: str, data: Any) -> Any:
+    return client.post(url, json.dumps(data), content_type="application/json")
+
+
+def send(client: Any, video: Video, kind: str, object: Any, version: int | None, /, **fields: Any) -> Any:
+    body = {"id": str(uuid.uuid4()), "kind": kind, "object": str(object), "version": version, "fields": fields}
+    return post(client, f"/api/v1/videos/{video.id}/edits", body)
+
+
+def test_the_bundle_holds_everything_in_columns(
+    video: Video, pair: Any, proposal: Event, people: SimpleNamespace, as_user: Any
+) -> None:
+    edit(video, people.bob, "event.update", proposal.id, 1, start=12, status="confirmed")
+    found = as_user(people.vera).get(f"/api/v1/videos/{video.id}/bundle").json()
+    assert found["video"]["revision"] == 1 and found["video"]["shots"] == [0, 150, 250]
+    assert [(p["number"], p["name"]) for p in found["persons"]] == [(0, "Ann"), (1, "")]
+    assert (found["tracklets"]["track"], found["tracklets"]["end"]) == ([3, 4], [150, 150])
+    columns = found["events"]
+    assert {name: columns[name] for name in ("id", "set", "start", "end", "status", "edited", "stale", "version")} == {
+        "id": [str(proposal.id)],
+        "set": ["working"],
+        "start": [12],
+        "end": [60],
+        "status": ["confirmed"],
+        "edited": [True],
+        "stale": [False],
+        "version": [2],
+    }
+    assert columns["participants"] == [sorted([str(p.id), "member"] for p in pair)]
+    assert found["me"]["actions"] == ["view"]
+    assert found["run"]["tracks_url"].endswith("/tracks.bin")
+
+
+def test_the_bundle_takes_as_many_queries_for_500_events_as_for_one(
+    video: Video, pair: Any, people: SimpleNamespace, as_user: Any, django_assert_num_queries: Any
+) -> None:
+    client = as_user(people.vera)
+    url = f"/api/v1/videos/{video.id}/bundle"
+    make_proposal(video, "mutual_gaze", 1, 5, [(p, "member") for p in pair])
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    with CaptureQueriesContext(connection) as few:
+        client.get(url)
+    for start in range(100):
+        make_proposal(video, "mutual_gaze", start, start + 9, [(p, "member") for p in pair])
+    with django_assert_num_queries(len(few)):
+        client.get(url)
+    assert len(few) <= 14
+
+
+def test_an_edit_answers_with_the_changed_rows(video: Video, proposal: Event, people: Any, as_user: Any) -> None:
+    answer = send(as_user(people.bob), video, "event.update", proposal.id, 1, status="rejected")
+    assert answer.status_code == 200
+    (change,) = answer.json()["changes"]
+    assert (change["before"]["status"], change["after"]["status"], change["after"]["version"]) == (
+        "proposed",
+        "rejected",
+        2,
+    )
+    assert "machine" not in change["after"]
+
+
+def test_a_stale_edit_answers_409_with_both_versions(video: Video, proposal: Event, people: Any, as_user: Any) -> None:
+    edit(video, people.rita, "event.update", proposal.id, 1, end=50)
+    answer = send(as_user(people.bob), video, "event.update", proposal.id, 1, end=40)
+    assert answer.status_code == 409
+    conflict = answer.json()["conflict"]
+    assert (conflict["theirs"]["end"], conflict["theirs"]["version"], conflict["mine"], conflict["base"]) == (
+        50,
+        2,
+        {"end": 40},
+        1,
+    )
+    assert conflict["by"] == "rita"
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"kind": "event.update", "version": None, "fields": {}}, "version"),
+        ({"kind": "event.explode", "version": 1, "fields": {}}, "kind"),
+        ({"kind": "event.update", "version": 1, "fields": {"end": "soon"}}, "end"),
+    ],
+)
+def test_nonsense_answers_422_with_a_sentence_and_the_field(
+    video: Video, proposal: Event, people: Any, as_user: Any, body: Any, field: str
+) -> None:
+    whole = {"id": str(uuid.uuid4()), "object": str(proposal.id), **body}
+    answer = post(as_user(people.bob), f"/api/v1/videos/{video.id}/edits", whole)
+    assert (answer.status_code, answer.json()["field"]) == (422, field)
+    assert answer.json()["error"].endswith(".")
+
+
+@pytest.mark.parametrize("body", ["", "{", "[]", '{"id": 3}', '{"id": "x", "kind": "event.update", "object": "y"}'])
+def test_a_broken_body_is_no_server_error(video: Video, people: Any, as_user: Any, body: str) -> None:
+    answer = as_user(people.bob).post(f"/api/v1/videos/{video.id}/edits", body, content_type="application/json")
+    assert answer.status_code in (400, 422) and answer.json()["error"]
+
+
+@pytest.mark.parametrize(("who", "status"), [("vera", 403), ("charlie", 404), (None, 401), ("bob", 200), ("root", 200)])
+def test_who_may_save(
+    video: Video, proposal: Event, people: Any, as_user: Any, client: Any, who: str | None, status: int
+) -> None:
+    browser = as_user(getattr(people, who)) if who else client
+    assert send(browser, video, "event.update", proposal.id, 1, status="confirmed").status_code == status
+    assert Event.objects.get(id=proposal.id).status == ("confirmed" if status == 200 else "proposed")
+
+
+def test_saving_needs_the_csrf_token(video: Video, proposal: Event, people: Any, as_user: Any) -> None:
+    browser = as_user(people.bob, enforce_csrf_checks=True)
+    assert send(browser, video, "event.update", proposal.id, 1, status="confirmed").status_code == 403
+
+
+def test_changes_since_a_revision(video: Video, proposal: Event, people: Any, as_user: Any) -> None:
+    edit(video, people.bob, "event.update", proposal.id, 1, end=50)
+    edit(video, people.rita, "event.update", proposal.id, 2, note="short")
+    found = as_user(people.vera).get(f"/api/v1/videos/{video.id}/changes?since=1").json()
+    assert (found["revision"], [e["user"] for e in found["edits"]]) == (2, ["rita"])
+    assert found["edits"][0]["changes"][0]["after"]["note"] == "short"
+
+
+def test_an_event_tells_its_story(video: Video, proposal: Event, people: Any, as_user: Any) -> None:
+    edit(video, people.bob, "event.update", proposal.id, 1, end=50)
+    url = f"/api/v1/events/{proposal.id}"
+    comment = {"id": str(uuid.uuid4()), "text": "<script>alert(1)</script> sure?"}
+    assert post(as_user(people.bob), f"{url}/comments", comment).status_code == 200
+    assert post(as_user(people.bob), f"{url}/comments", comment).status_code == 200  # a retry is the same comment
+    found = as_user(people.vera).get(url).json()
+    assert [c["text"] for c in found["comments"]] == [comment["text"]]
+    assert found["history"][0]["what"] == {"end": [60, 50]} and found["history"][0]["who"] == "bob"
+    assert post(as_user(people.vera), f"{url}/comments", comment | {"id": str(uuid.uuid4())}).status_code == 403
+    assert as_user(people.charlie).get(url).status_code == 404
+
+
+def test_triage_starts_with_the_least_certain_and_skips(video: Video, pair: Any, people: Any, as_user: Any) -> None:
+    both = [(p, "member") for p in pair]
+    sure = make_proposal(video, "mutual_gaze", 1, 9, both, confidence=0.9)
+    unsure = make_proposal(video, "joint_attention", 20, 29, both, confidence=0.3)
+    done = make_proposal(video, "mutual_gaze", 30, 39, both, confidence=0.1)
+    edit(video, people.bob, "event.update", done.id, 1, status="confirmed")
+    client = as_user(people.bob)
+    found = client.get("/api/v1/projects/one/triage").json()
+    assert [i["event"] for i in found["items"]] == [str(unsure.id), str(sure.id)]
+    assert found["counts"] == {"mutual_gaze": 1, "joint_attention": 1}
+    found = client.get(f"/api/v1/projects/one/triage?skip={unsure.id}&type=mutual_gaze").json()
+    assert [i["event"] for i in found["items"]] == [str(sure.id)]
+    assert client.get("/api/v1/projects/one/triage?skip=nonsense").status_code == 422
+
+
+def test_a_difference_is_applied_once_and_only_while_it_is_true(
+    video: Video, pair: Any, people: Any, as_user: Any
+) -> None:
+    machine = {
+        "type": "mutual_gaze", "start": 5, "end": 25, "confidence": 0.8, "details": {"threshold": 0.1},
+        "roles": sorted([str(p.id), "member"] for p in pair), "preset": "strict", "run": str(video.run_id),
+    }  # fmt: skip
+    difference = {"added": [machine], "changed": [], "removed": [], "attached": []}
+    first = Derivation.objects.create(video=video, run=video.run, revision=0, difference=difference)
+    client = as_user(people.bob)
+    assert client.get(f"/api/v1/derivations/{first.id}").json()["current"] is True
+    assert client.post(f"/api/v1/derivations/{first.id}/apply").json() == {"revision": 1}
+    event = Event.objects.get()
+    assert (event.start, event.end, event.status, event.set.kind) == (5, 25, "proposed", "proposal")
+    assert Video.objects.get(id=video.id).proposed_count == 1
+    assert client.post(f"/api/v1/derivations/{first.id}/apply").status_code == 409
+    second = Derivation.objects.create(video=video, run=video.run, revision=0, difference=difference)
+    assert client.post(f"/api/v1/derivations/{second.id}/apply").status_code == 409
+    assert Event.objects.count() == 1
+
+
+def test_removed_and_changed_never_touch_what_a_human_said(
+    video: Video, pair: Any, proposal: Event, people: Any, as_user: Any
+) -> None:
+    edit(video, people.bob, "event.update", proposal.id, 1, status="confirmed")
+    machine = proposal.machine | {"start": 0, "end": 149}
+    difference = {
+        "added": [], "changed": [{"id": str(proposal.id), "machine": machine}], "removed": [str(proposal.id)],
+        "attached": [],
+    }  # fmt: skip
+    found = Derivation.objects.create(video=video, run=video.run, revision=1, difference=difference)
+    as_user(people.bob).post(f"/api/v1/derivations/{found.id}/apply")
+    event = Event.objects.get(id=proposal.id)
+    assert (event.start, event.end, event.status) == (10, 60, "confirmed")
+
+
+def test_a_human_event_learns_what_the_rules_say_now(video: Video, proposal: Event, people: Any, as_user: Any) -> None:
+    edit(video, people.bob, "event.update", proposal.id, 1, status="confirmed")
+    moved = proposal.machine | {"start": 20}
+    difference = {"added": [], "changed": [], "removed": [], "attached": [{"id": str(proposal.id), "machine": moved}]}
+    found = Derivation.objects.create(video=video, run=video.run, revision=1, difference=difference)
+    client = as_user(people.bob)
+    client.post(f"/api/v1/derivations/{found.id}/apply")
+    row = client.get(f"/api/v1/events/{proposal.id}").json()
+    assert (row["start"], row["stale"], row["machine"]["start"], row["version"]) == (10, True, 20, 3)
+    answer = send(client, video, "event.update", proposal.id, 3, note="still right")
+    assert answer.json()["changes"][0]["after"]["stale"] is False
+
+
+def test_triage_page_lists_what_waits(video: Video, proposal: Event, people: Any, as_user: Any) -> None:
+    page = as_user(people.bob).get("/p/one/triage/")
+    assert page.status_code == 200 and b"Mutual gaze" in page.content
+    go = as_user(people.bob).get("/p/one/triage/?start=1")
+    assert go.status_code == 302 and str(proposal.id) in go["Location"]
+    assert as_user(people.vera).get("/p/one/triage/").status_code == 403
