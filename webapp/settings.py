@@ -127,6 +127,11 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 43_200,
     "unacked_restore_interval": 10,
     "unacked_restore_throttle": 1,
+    # A web request that queues a job waits this little for a broker that is away (the reaper sends it later)
+    "max_retries": 2,
+    "interval_start": 0,
+    "interval_step": 0.1,
+    "interval_max": 0.2,
 }
 
 AUTH_USER_MODEL = "accounts.User"
