@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from ml.perception import relink
-from ml.perception.relink import Boxes, Piece
+from ml.social import relink
+from ml.social.relink import Boxes, Piece
 from webapp.accounts.models import User
 from webapp.events import derivation
 from webapp.events.models import Derivation, Event, GazeCorrection

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ml.perception.relink import Boxes, Piece, assign, cut_pieces, follow_faces, iou
+from ml.social.relink import Boxes, Piece, assign, cut_pieces, follow_faces, iou
 
 
 def boxes(*tracks: tuple[int, range, float, float]) -> Boxes:

@@ -1,0 +1,86 @@
+"""The house has three floors and no stairs going up: who may import whom, and what the web process never loads."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+HEAVY = {"torch", "transformers", "onnxruntime", "cv2", "av", "scenedetect", "onnx"}
+LIGHT_ML = {"social", "questions", "text", "rewards", "statistics", "formats", "progress"}
+# `ml` parts that only name errors and packages, so that a worker or a command can explain them
+STUDIO_ML = LIGHT_ML | {"media", "weights"}
+
+
+def modules(floor: str) -> list[Path]:
+    return sorted(p for p in (ROOT / floor).rglob("*.py") if "migrations" not in p.parts)
+
+
+def imports(path: Path, *, top_only: bool = False) -> Iterator[str]:
+    """Dotted names a module imports; `top_only` leaves out imports inside functions."""
+    tree = ast.parse(path.read_text())
+    nodes = tree.body if top_only else ast.walk(tree)
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("path", modules("ml"), ids=named)
+def test_ml_imports_nothing_above_it(path: Path) -> None:
+    above = {name for name in imports(path) if name.split(".")[0] in {"webapp", "workers", "django", "celery", "tests"}}
+    assert not above
+
+
+@pytest.mark.parametrize("path", modules("webapp"), ids=named)
+def test_webapp_imports_no_worker_nothing_heavy_and_only_the_light_parts_of_ml(path: Path) -> None:
+    allowed = STUDIO_ML if "studio" in path.parts else LIGHT_ML
+    for name in imports(path):
+        first, *rest = name.split(".")
+        assert first not in {"workers", "tests"}, name
+        assert first not in HEAVY, name
+        if first == "ml" and rest:
+            assert rest[0] in allowed, name
+
+
+@pytest.mark.parametrize("path", [*modules("ml"), *modules("webapp"), *modules("workers")], ids=named)
+def test_nothing_is_unpickled(path: Path) -> None:
+    tree = ast.parse(path.read_text())
+    assert not {"pickle", "dill", "joblib", "shelve", "marshal"} & {name.split(".")[0] for name in imports(path)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "load" and "np" in ast.dump(node.func):
+            keywords = {k.arg: getattr(k.value, "value", None) for k in node.keywords}
+            assert keywords.get("allow_pickle", False) is False, named(path)
+
+
+def test_importing_a_light_part_of_ml_loads_nothing() -> None:
+    assert (ROOT / "ml/__init__.py").read_text().strip() == ""
+
+
+def test_the_web_process_loads_no_heavy_package() -> None:
+    """Import the ASGI application and resolve every address, in a fresh interpreter."""
+    script = (
+        "import sys; import webapp.asgi; from django.urls import get_resolver; get_resolver().url_patterns; "
+        "import webapp.urls; print(*sorted({m.split('.')[0] for m in sys.modules}))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert not (HEAVY | {"pyarrow", "scipy"}) & set(done.stdout.split())
+
+
+def test_there_is_exactly_one_opencv() -> None:
+    """All OpenCV wheels share one folder and overwrite each other without a warning."""
+    from importlib.metadata import distributions
+
+    found = {d.metadata["Name"].lower() for d in distributions() if "opencv" in (d.metadata["Name"] or "").lower()}
+    assert found == {"opencv-python-headless"}
