@@ -16,7 +16,8 @@ register = template.Library()
 @register.simple_tag
 def icon(name: str, extra: str = "") -> SafeString:
     """An icon of static/icons/sprite.svg; the text beside it, or an aria-label, says what it means."""
-    return format_html(XX)
+    address = static("icons/sprite.svg")
+    return format_html('<svg class="icon {}" aria-hidden="true"><use href="{}#{}"></use></svg>', extra, address, name)
 
 
 @register.filter
