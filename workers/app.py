@@ -35,6 +35,7 @@ def settle(**_: Any) -> None:
 
 app.conf.include = [
     "workers.tasks.importing",
+    "workers.tasks.perceiving",
 ]
 
 __all__ = ["app"]

@@ -24,9 +24,9 @@ router = Router()
 def list_jobs(request: HttpRequest, project: str = "", state: str = "", limit: int = 100) -> list[dict[str, Any]]:
     """The newest jobs of one project (by its short name) or of all of mine."""
     if project:
-        ids = [project_for(request.user, project, "view").id]  # type: ignore[arg-type]
+        ids = [project_for(request.user, project, "view").id]
     else:
-        ids = list(projects_of(request.user).values_list("id", flat=True))  # type: ignore[arg-type]
+        ids = list(projects_of(request.user).values_list("id", flat=True))
     if state and state not in Job.State.values:
         raise Refused(f"There is no state {state!r}; there is: {', '.join(Job.State.values)}.", "state")
     found = queries.of_projects(ids)
@@ -58,14 +58,14 @@ def _job(request: HttpRequest, job_id: UUID) -> Job:
     job = Job.objects.select_related("video", "project", "created_by").filter(id=job_id).first()
     if job is None:
         raise Http404("There is no such job, or it is not yours to see.")
-    check(request.user, job.project_id, "view")  # type: ignore[arg-type]
+    check(request.user, job.project_id, "view")
     return job
 
 
 def _mine(request: HttpRequest, job_id: UUID) -> Job:
     """A job this person may cancel or try again: one's own, or anybody's for those who manage jobs."""
     job = _job(request, job_id)
-    actions = allowed(request.user, job.project_id)  # type: ignore[arg-type]
+    actions = allowed(request.user, job.project_id)
     if "manage_jobs" not in actions and (job.created_by_id != request.user.pk or "annotate" not in actions):
         raise PermissionDenied("Only curators may cancel or retry a job that somebody else started.")
     return job
@@ -74,7 +74,7 @@ def _mine(request: HttpRequest, job_id: UUID) -> Job:
 @router.get("/projects/{slug:slug}/jobs/stream")
 async def stream(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     """Server-sent events: `job` for each job of the project that changes. Access is looked up again at every step."""
-    user = await request.auser()
+    user = cast(User, await request.auser())
     project = await sync_to_async(project_for)(user, slug, "view")
 
     def look() -> list[live.Message]:

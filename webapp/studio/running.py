@@ -53,7 +53,6 @@ def run_studio(data: Path, what: str, port: int | None, screen: Console) -> Iter
             studio.start_workers()
             studio.start_reaper()
             studio.wait_for_web()
-            studio.greet()
             yield studio
     finally:
         with deaf():

