@@ -91,7 +91,7 @@ def parse(data: bytes | str) -> GazeFile:
         sample_fps=_rate(tree, "sample_fps"),
         total_frames=_count(tree, "total_frames"),
         processed_frames=_count(tree, "processed_frames"),
-        persons_summary=dict(read.mapping(read.plain(tree.get("persons_summary") or {}, "persons_summary"), "persons_summary")),
+        persons_summary=_summary(tree.get("persons_summary")),
         width=width,
         height=height,
         shots=_shots(tree.get("shots")),
@@ -229,7 +229,12 @@ def _size(tree: Mapping[str, Any]) -> tuple[int | None, int | None]:
     for key in ("width", "height"):
         if tree.get(key) is None:
             raise FormatError(f"{key}: width and height come together or not at all.")
-    return read.whole(tree["width"], "width", low=1, high=2**20), read.whole(tree["height"], "height", low=1, high=2**20)
+    width, height = (read.whole(tree[key], key, low=1, high=2**20) for key in ("width", "height"))
+    return width, height
+
+
+def _summary(value: Any) -> dict[str, Any]:
+    return {} if value is None else dict(read.mapping(read.plain(value, "persons_summary"), "persons_summary"))
 
 
 def _shots(value: Any) -> list[tuple[int, int]] | None:

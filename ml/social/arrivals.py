@@ -15,6 +15,7 @@ import numpy as np
 from ml.social import runs
 from ml.social.cliques import bits, maximal_cliques
 from ml.social.event import CAPTURE, FOLLOWING, Roles, SocialEvent, members
+from ml.social.features import length
 from ml.social.looks import Looks, closeness
 from ml.social.scene import Bools, Floats, Ints
 
@@ -32,75 +33,85 @@ class Arrivals:
     moved: Floats
 
 
+@dataclass
+class Spots:
+    """Where looks go, any number of them: `x`, `y` (longer sides, NaN unknown) and `target` (column or -1)."""
+
+    x: Floats
+    y: Floats
+    target: Ints
+
+    def same(self, other: Spots, radius: float) -> Bools:
+        """Whether two looks go to one person, or to points within `radius`."""
+        dx, dy = self.x - other.x, self.y - other.y
+        near = dx * dx + dy * dy <= radius * radius
+        return np.where((self.target >= 0) & (other.target >= 0), self.target == other.target, near)
+
+
 def find_arrivals(looks: Looks) -> Arrivals:
     """All arrivals of all persons."""
-    settled, place = _settled(looks)
+    settled, x, y = _settled(looks)
     going_on = np.zeros_like(settled)
-    going_on[1:] = settled[:-1] & (looks.scene.shots[1:] == looks.scene.shots[:-1])[:, None]
-    sample, column = np.nonzero(settled & looks.sure & ~going_on)
+    going_on[:, 1:] = settled[:, :-1] & (looks.scene.shots[1:] == looks.scene.shots[:-1])
+    column, sample = np.nonzero(settled & looks.sure & ~going_on)
+    order = np.lexsort((column, sample))
+    column, sample = column[order], sample[order]
     row, earlier = runs.spread(_lookback(looks, sample), sample)
-    known = looks.usable[earlier, column[row]] | looks.elsewhere[earlier, column[row]]
-    away = known & ~_same_region(
-        looks.points[sample[row], column[row]],
-        looks.target[sample[row], column[row]],
-        looks.points[earlier, column[row]],
-        looks.target[earlier, column[row]],
-        looks.preset.settle_radius,
-    )
-    known_count = np.bincount(row, known, len(sample))
-    away_count = np.bincount(row, away, len(sample))
+    away, known = _away(looks, column[row], earlier, sample[row])
+    away_count, known_count = np.bincount(row, away, len(sample)), np.bincount(row, known, len(sample))
     kept = (known_count > 0) & (2 * away_count >= known_count)
     moved = np.zeros(len(sample))
     np.fmax.at(moved, row, _relative_distance(looks, column[row], sample[row], earlier))
     return Arrivals(
         sample=sample[kept],
         column=column[kept],
-        place=place[sample, column][kept],
-        target=looks.target[sample, column][kept],
+        place=np.stack([x[column, sample][kept], y[column, sample][kept]], axis=1),
+        target=looks.target[column, sample][kept],
         moved=moved[kept],
     )
 
 
-def _settled(looks: Looks) -> tuple[Bools, Floats]:
-    """Whether the gaze stays where it is for `settle_s`, bool[T, P], and its mean place, float64[T, P, 2]."""
+def _settled(looks: Looks) -> tuple[Bools, Floats, Floats]:
+    """Whether the gaze stays where it is for `settle_s`, bool[P, T], and its mean place x, y float64[P, T]."""
     scene, preset = looks.scene, looks.preset
+    reach = preset.settle_s + preset.time_slack_s
     settled = looks.usable.copy()
-    total = np.nan_to_num(looks.points)
-    pointed = np.isfinite(looks.points[..., 0])
-    points_seen = pointed.astype(np.int64)
-    seen = np.zeros(settled.shape, dtype=np.int64)
-    window = np.zeros(len(scene.frames), dtype=np.int64)
+    pointed = np.isfinite(looks.x)
+    x, y = np.nan_to_num(looks.x), np.nan_to_num(looks.y)
+    total_x, total_y, points = x.copy(), y.copy(), pointed.astype(np.int16)
+    seen = np.zeros(settled.shape, dtype=np.int16)
+    window = np.zeros(len(scene.frames), dtype=np.int16)
     for step in range(1, len(scene.frames)):
         ahead = scene.times[step:] - scene.times[:-step]
-        if ahead.min() > preset.settle_s + preset.time_slack_s:
+        if ahead.min() > reach:
             break
-        near = (ahead <= preset.settle_s + preset.time_slack_s) & (scene.shots[step:] == scene.shots[:-step])
-        here, there = slice(None, -step), slice(step, None)
-        known = looks.usable[there] & near[:, None]
-        stays = _same_region(
-            looks.points[here],
-            looks.target[here],
-            looks.points[there],
-            looks.target[there],
-            preset.settle_radius,
+        near = (ahead <= reach) & (scene.shots[step:] == scene.shots[:-step])
+        now, then = np.s_[:, :-step], np.s_[:, step:]
+        stays = Spots(looks.x[now], looks.y[now], looks.target[now]).same(
+            Spots(looks.x[then], looks.y[then], looks.target[then]), preset.settle_radius
         )
-        settled[here] &= ~(known & ~stays) & ~(looks.elsewhere[there] & near[:, None])
-        seen[here] += known
-        window[here] += near
-        counted = known & pointed[there]
-        total[here] += np.where(counted[..., None], looks.points[there], 0.0)
-        points_seen[here] += counted
-    settled &= (window[:, None] > 0) & (2 * seen >= window[:, None])
-    with np.errstate(invalid="ignore"):
-        return settled, total / np.where(points_seen > 0, points_seen, np.nan)[..., None]
+        known = looks.usable[then] & near
+        settled[now] &= ~((known & ~stays) | (looks.elsewhere[then] & near))
+        seen[now] += known
+        window[:-step] += near
+        counted = pointed[then] & near
+        points[now] += counted
+        total_x[now] += x[then] * counted
+        total_y[now] += y[then] * counted
+    settled &= (window > 0) & (2 * seen >= window)
+    count = np.where(points > 0, points, np.nan)
+    return settled, total_x / count, total_y / count
 
 
-def _same_region(point: Floats, target: Ints, other_point: Floats, other_target: Ints, radius: float) -> Bools:
-    """Whether two looks (point, column of the person looked at) are at one place: one person, or within `radius`."""
-    named = (target >= 0) & (other_target >= 0)
-    offset = point - other_point
-    near = offset[..., 0] ** 2 + offset[..., 1] ** 2 <= radius**2
-    return np.where(named, target == other_target, near)
+def _away(looks: Looks, column: Ints, earlier: Ints, sample: Ints) -> tuple[Bools, Bools]:
+    """Whether the gaze was somewhere else at an earlier sample, and whether it is known at all where it was."""
+    known = looks.usable[column, earlier] | looks.elsewhere[column, earlier]
+    same = _spots(looks, column, earlier).same(_spots(looks, column, sample), looks.preset.settle_radius)
+    return known & ~(same & looks.usable[column, earlier]), known
+
+
+def _spots(looks: Looks, column: Ints, sample: Ints) -> Spots:
+    return Spots(looks.x[column, sample], looks.y[column, sample], looks.target[column, sample])
 
 
 def _lookback(looks: Looks, sample: Ints) -> Ints:
@@ -113,10 +124,11 @@ def _lookback(looks: Looks, sample: Ints) -> Ints:
 
 def _relative_distance(looks: Looks, column: Ints, one: Ints, other: Ints) -> Floats:
     """How far a gaze moved between two samples relative to the face (in the picture where a face is not known)."""
-    moved = looks.points[one, column] - looks.points[other, column]
     centre = looks.scene.face_centre * looks.scene.scale
     carried = np.nan_to_num(centre[one, column] - centre[other, column])
-    return np.hypot(*(moved - carried).T)
+    moved_x = looks.x[column, one] - looks.x[column, other] - carried[:, 0]
+    moved_y = looks.y[column, one] - looks.y[column, other] - carried[:, 1]
+    return length(moved_x, moved_y)
 
 
 def followings(looks: Looks, arrivals: Arrivals) -> list[SocialEvent]:
@@ -130,7 +142,7 @@ def followings(looks: Looks, arrivals: Arrivals) -> list[SocialEvent]:
     # Of several arrivals of one leader the latest led to this one.
     newest = np.lexsort((-leader, arrivals.column[leader], follower))
     keys = np.stack([follower[newest], arrivals.column[leader[newest]]])
-    kept = newest[np.concatenate(([True], (np.diff(keys, axis=1) != 0).any(axis=0)))] if len(newest) else newest
+    kept = newest[(np.diff(keys, axis=1, prepend=-1) != 0).any(axis=0)]
     return [_following(looks, arrivals, int(leader[at]), int(follower[at]), float(distance[at])) for at in kept]
 
 
@@ -150,7 +162,7 @@ def _landing_distance(arrivals: Arrivals, one: Ints, other: Ints) -> Floats:
     """Distance of two landing places: 0 on one person, infinite on two, or where one looks at the other's owner."""
     a, b = arrivals.target[one], arrivals.target[other]
     offset = arrivals.place[one] - arrivals.place[other]
-    distance = np.where(np.isfinite(offset[:, 0]), np.hypot(offset[:, 0], offset[:, 1]), np.inf)
+    distance = np.where(np.isfinite(offset[:, 0]), length(offset[:, 0], offset[:, 1]), np.inf)
     named = (a >= 0) & (b >= 0)
     distance = np.where(named, np.where(a == b, 0.0, np.inf), distance)
     at_each_other = (a == arrivals.column[other]) | (b == arrivals.column[one])
@@ -161,15 +173,11 @@ def _was_elsewhere(looks: Looks, arrivals: Arrivals, leader: Ints, follower: Int
     """The onset gate: when the leader arrived the follower was elsewhere, and for most of the time until their own
     arrival."""
     row, sample = runs.spread(arrivals.sample[leader], arrivals.sample[follower])
-    column = arrivals.column[follower][row]
-    known = looks.usable[sample, column] | looks.elsewhere[sample, column]
-    inside = known & _same_region(
-        looks.points[sample, column],
-        looks.target[sample, column],
-        arrivals.place[follower][row],
-        arrivals.target[follower][row],
-        looks.preset.settle_radius,
-    )
+    arrival = follower[row]
+    column = arrivals.column[arrival]
+    place = Spots(arrivals.place[arrival, 0], arrivals.place[arrival, 1], arrivals.target[arrival])
+    known = looks.usable[column, sample] | looks.elsewhere[column, sample]
+    inside = looks.usable[column, sample] & _spots(looks, column, sample).same(place, looks.preset.settle_radius)
     known_count = np.bincount(row, known, len(leader))
     inside_count = np.bincount(row, inside, len(leader))
     first_known = np.full(len(leader), len(looks.scene.frames))
@@ -196,14 +204,14 @@ def _following(looks: Looks, arrivals: Arrivals, leader: int, follower: int, dis
         "threshold": preset.following_distance,
         "gaze_target": place.tolist() if np.isfinite(place).all() else None,
         "target_person": looks.person(target) if target >= 0 else None,
-        "follower_onset_after": looks.before(last),
+        "follower_onset_after": looks.clock.before[last],
     }
-    sure = looks.filled.confidence[[first, last], columns].min()
+    sure = looks.confidence[columns, [first, last]].min()
     confidence = float(sure) * closeness(distance, preset.following_distance)
     roles: Roles = ((ids[0], "leader"), (ids[1], "follower"))
     # The event ends with the follower's arrival: that frame is its last, however long the sample speaks for.
     end, end_s = int(scene.frames[last]) + 1, float(scene.times[last])
-    return looks.spanning(FOLLOWING, first, end, end_s, looks.before(last), confidence, roles, details)
+    return looks.spanning(FOLLOWING, first, end, end_s, looks.clock.before[last], confidence, roles, details)
 
 
 def captures(looks: Looks, arrivals: Arrivals) -> list[SocialEvent]:
@@ -268,17 +276,21 @@ def _capture(looks: Looks, arrivals: Arrivals, group: list[int]) -> SocialEvent:
         "threshold": preset.capture_distance,
         "mean_displacement": float(arrivals.moved[group].mean()),
         "displacement_threshold": preset.capture_displacement,
-        "person_displacements": {str(each): float(moved) for each, moved in zip(ids, arrivals.moved[group], strict=True)},
-        "person_arrivals_s": {str(each): float(time) for each, time in zip(ids, scene.times[samples], strict=True)},
+        "person_displacements": _by_person(ids, arrivals.moved[group]),
+        "person_arrivals_s": _by_person(ids, scene.times[samples]),
         "window_s": preset.capture_window_s,
         "padding_s": preset.capture_padding_s,
         "attention_center": (known.mean(axis=0) / scene.scale).tolist() if len(known) else None,
     }
-    confidence = float(looks.filled.confidence[samples, columns].mean()) * closeness(distance, preset.capture_distance)
+    confidence = float(looks.confidence[columns, samples].mean()) * closeness(distance, preset.capture_distance)
     until = _padded(looks, last)
     end, end_s = int(scene.ends[until]), float(scene.end_times[until])
-    last_sample = looks.before(last) + end - int(scene.frames[last])
+    last_sample = looks.clock.before[last] + end - int(scene.frames[last])
     return looks.spanning(CAPTURE, first, end, end_s, last_sample, confidence, members(ids), details)
+
+
+def _by_person(ids: list[int], values: Floats) -> dict[str, float]:
+    return {str(person): float(value) for person, value in sorted(zip(ids, values.tolist(), strict=True))}
 
 
 def _padded(looks: Looks, sample: int) -> int:

@@ -66,7 +66,7 @@ def _share(text: str) -> float:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m ml.social.events",
-        description="Find social gaze events in a GRASP gaze JSON (gap filling included) and write a GRASP events JSON.",
+        description="Find social gaze events in a GRASP gaze JSON (gaps are filled) and write a GRASP events JSON.",
         epilog="The gaze file's head may also hold width and height (pixels; 16:9 is assumed without them, only strict "
         "uses them) and shots ([start, end) frames; events never cross their borders).",
     )

@@ -35,11 +35,14 @@ def maximal_cliques(neighbours: Sequence[int]) -> list[int]:
     return found
 
 
-def close_under_intersection(sets: set[int]) -> set[int]:
-    """The sets and all intersections of them that keep at least two members."""
+def close_under_intersection(sets: set[int], most: int = 2000) -> set[int]:
+    """The sets and all intersections of them that keep at least two members.
+
+    Crowds may share endlessly many parts: past `most` sets no further intersections are added.
+    """
     closed = set(sets)
     fresh = set(sets)
-    while fresh:
+    while fresh and len(closed) <= most:
         fresh = {a & b for a in fresh for b in closed if (a & b) & ((a & b) - 1)} - closed
         closed |= fresh
     return closed

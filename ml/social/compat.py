@@ -11,10 +11,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ml.social import runs
 from ml.social.event import CAPTURE, FOLLOWING, JOINT, MUTUAL, SHIFT, Roles, SocialEvent, members
-from ml.social.features import convergence, raw_velocity
+from ml.social.features import convergence, length, raw_velocity, rows
 from ml.social.gaps import Filled, fill_compat
 from ml.social.presets import GraspCompat
 from ml.social.scene import TINY_S, Bools, Floats, Ints, Scene
@@ -68,7 +69,7 @@ def _joint(scene: Scene, filled: Filled, preset: GraspCompat) -> list[SocialEven
             continue
         peak = int(inside[np.argmax(score[inside])])
         offset = filled.gaze[peak] - centre[peak]
-        near = part[peak] & (np.hypot(offset[:, 0], offset[:, 1]) <= preset.joint_radius)
+        near = part[peak] & (length(offset[:, 0], offset[:, 1]) <= preset.joint_radius)
         who = near if near.sum() >= preset.joint_persons else part[peak]
         mean = float(score[inside].mean())
         details = {
@@ -86,42 +87,46 @@ def _joint(scene: Scene, filled: Filled, preset: GraspCompat) -> list[SocialEven
 
 def _following(scene: Scene, filled: Filled, preset: GraspCompat) -> list[SocialEvent]:
     """One way per pair: the person with the lower number leads."""
-    usable = np.where((filled.confidence >= preset.following_gaze_confidence)[..., None], filled.gaze, np.nan)
+    usable = filled.confidence >= preset.following_gaze_confidence
     order = np.argsort(scene.persons)
-    points = usable[:, order]
-    closest, follower_sample = _closest_lag(scene, points, preset)
+    x, y = rows(np.where(usable[..., None], filled.gaze, np.nan)[:, order])
     events = []
-    for at, leader in enumerate(order):
-        for other in range(at + 1, len(order)):
-            distance = closest[at][:, other - at - 1]
-            hit = np.flatnonzero(distance <= preset.following_distance)
-            arrival = follower_sample[at][hit, other - at - 1]
-            ids = int(scene.persons[leader]), int(scene.persons[order[other]])
-            events += _follow_pair(scene, points[:, other], hit, arrival, distance[hit], ids, preset)
+    for at, leader in enumerate(order[:-1]):
+        squared, lag = _closest_lag(scene, (x[at], y[at]), (x[at + 1 :], y[at + 1 :]), preset)
+        near = squared <= preset.following_distance**2
+        for row, other in enumerate(order[at + 1 :]):
+            hit = np.flatnonzero(near[row])
+            ids = int(scene.persons[leader]), int(scene.persons[other])
+            distance = np.sqrt(squared[row, hit])
+            events += _follow_pair(scene, filled.gaze[:, other], hit, hit + lag[row, hit], distance, ids, preset)
     return events
 
 
-def _closest_lag(scene: Scene, points: Floats, preset: GraspCompat) -> tuple[list[Floats], list[Ints]]:
-    """For each leader column: distance to each later column at its closest allowed lag, and that sample's index."""
-    samples, persons = points.shape[:2]
-    closest = [np.full((samples, persons - at - 1), np.inf) for at in range(persons)]
-    arrival = [np.zeros((samples, persons - at - 1), dtype=np.int64) for at in range(persons)]
-    for step in range(1, samples):
-        lag = scene.times[step:] - scene.times[:-step]
-        if lag.min() > preset.following_longest_lag_s + TINY_S:
+def _closest_lag(
+    scene: Scene, leader: tuple[Floats, Floats], others: tuple[Floats, Floats], preset: GraspCompat
+) -> tuple[Floats, NDArray[np.int32]]:
+    """Squared distance float64[N, T] of the leader to each of N others at the closest allowed lag, and that lag in
+    samples. The coordinates are x, y of the leader [T] and of the others [N, T]."""
+    closest = np.full(others[0].shape, np.inf)
+    lag = np.zeros(closest.shape, dtype=np.int32)
+    for step in range(1, len(scene.times)):
+        seconds = scene.times[step:] - scene.times[:-step]
+        if seconds.min() > preset.following_longest_lag_s + TINY_S:
             break
-        allowed = (lag >= preset.following_shortest_lag_s - TINY_S) & (lag <= preset.following_longest_lag_s + TINY_S)
-        start = np.flatnonzero(allowed & (scene.shots[step:] == scene.shots[:-step]))
-        if len(start) == 0:
+        allowed = (seconds >= preset.following_shortest_lag_s - TINY_S) & (
+            seconds <= preset.following_longest_lag_s + TINY_S
+        )
+        allowed &= scene.shots[step:] == scene.shots[:-step]
+        if not allowed.any():
             continue
-        for at in range(persons - 1):
-            offset = points[start + step, at + 1 :] - points[start, at, None]
-            distance = np.hypot(offset[..., 0], offset[..., 1])
-            best = closest[at][start]
-            nearer = distance < best
-            closest[at][start] = np.where(nearer, distance, best)
-            arrival[at][start] = np.where(nearer, (start + step)[:, None], arrival[at][start])
-    return closest, arrival
+        for row in range(len(closest)):
+            dx = others[0][row, step:] - leader[0][:-step]
+            dy = others[1][row, step:] - leader[1][:-step]
+            squared = dx * dx + dy * dy
+            nearer = (squared < closest[row, :-step]) & allowed
+            np.copyto(closest[row, :-step], squared, where=nearer)
+            np.copyto(lag[row, :-step], step, where=nearer)
+    return closest, lag
 
 
 def _follow_pair(
@@ -139,7 +144,7 @@ def _follow_pair(
     reach = scene.times[np.maximum.accumulate(arrival)]
     apart = scene.times[hit[1:]] > reach[:-1] + preset.following_merge_s + TINY_S
     apart |= scene.shots[hit[1:]] != scene.shots[hit[:-1]]
-    first, last = runs.split(apart)
+    first, last = runs.split(apart, len(hit))
     events = []
     for begin, stop in zip(first.tolist(), last.tolist(), strict=True):
         best = begin + int(np.argmin(distance[begin : stop + 1]))
@@ -179,20 +184,26 @@ def _captures(scene: Scene, velocity: Floats, preset: GraspCompat) -> list[Socia
             "threshold": preset.capture_velocity,
         }
         confidence = min(1.0, speed / preset.capture_velocity)
-        events.append(_event(scene, CAPTURE, inside[0], inside[-1], confidence, members(scene.persons[who].tolist()), details))
+        roles = members(scene.persons[who].tolist())
+        events.append(_event(scene, CAPTURE, inside[0], inside[-1], confidence, roles, details))
     return events
 
 
 def _mutual(scene: Scene, filled: Filled, preset: GraspCompat) -> list[SocialEvent]:
-    sure = filled.measured & (filled.confidence >= preset.mutual_gaze_confidence)
+    sure = rows(filled.measured & (filled.confidence >= preset.mutual_gaze_confidence))
+    gaze = rows(filled.gaze)
+    low, high = rows(scene.face[..., :2] - preset.mutual_margin), rows(scene.face[..., 2:] + preset.mutual_margin)
+
+    def looks_at(one: int, other: int) -> Bools:
+        x, y = gaze[:, one]
+        met = sure[one] & (x >= low[0, other]) & (x <= high[0, other])
+        return met & (y >= low[1, other]) & (y <= high[1, other])
+
     events = []
     for one in range(len(scene.persons)):
         for other in range(one + 1, len(scene.persons)):
-            met = sure[:, one] & sure[:, other]
-            met &= _inside(filled.gaze[:, one], scene.face[:, other], preset.mutual_margin)
-            met &= _inside(filled.gaze[:, other], scene.face[:, one], preset.mutual_margin)
-            ids = [int(scene.persons[one]), int(scene.persons[other])]
-            events += _mutual_pair(scene, np.flatnonzero(met), ids, preset)
+            met = np.flatnonzero(looks_at(one, other) & looks_at(other, one))
+            events += _mutual_pair(scene, met, [int(scene.persons[one]), int(scene.persons[other])], preset)
     return events
 
 
@@ -213,12 +224,6 @@ def _mutual_pair(scene: Scene, met: Ints, ids: list[int], preset: GraspCompat) -
         confidence = min(1.0, preset.mutual_base + preset.mutual_step * count)
         events.append(_event(scene, MUTUAL, first, last, confidence, members(ids), details))
     return events
-
-
-def _inside(point: Floats, box: Floats, margin: float) -> Bools:
-    """Whether each point float64[T, 2] lies in its box float64[T, 4] grown by `margin` on every side."""
-    low = (point >= box[:, :2] - margin).all(axis=1)
-    return low & (point <= box[:, 2:] + margin).all(axis=1)
 
 
 def _runs(scene: Scene, positive: Ints, gap_s: float) -> list[Ints]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +22,7 @@ def raw_velocity(scene: Scene, gaze: Floats, by_history: bool) -> Floats:
     for person in range(gaze.shape[1]):
         listed = np.flatnonzero(scene.present[:, person])
         step = np.diff(gaze[listed, person], axis=0)
-        velocity = np.hypot(step[:, 0], step[:, 1]) / np.diff(scene.times[listed])
+        velocity = length(step[:, 0], step[:, 1]) / np.diff(scene.times[listed])
         velocity[np.diff(scene.shots[listed]) != 0] = np.nan
         at = np.arange(len(listed)) if by_history else listed
         result[at[1:], person] = velocity
@@ -40,24 +42,25 @@ def convergence(gaze: Floats, confidence: Floats, preset: GraspCompat) -> tuple[
     total = np.where(enough, weight.sum(axis=1), np.nan)
     centre = (np.where(part[..., None], gaze, 0.0) * weight[..., None]).sum(axis=1) / total[:, None]
     offset = gaze - centre[:, None]
-    distance = np.sort(np.where(part, np.hypot(offset[..., 0], offset[..., 1]), np.inf), axis=1)
+    distance = np.sort(np.where(part, length(offset[..., 0], offset[..., 1]), np.inf), axis=1)
     row = np.arange(len(gaze))
     median = np.full(len(gaze), np.nan)
-    lower, upper = distance[row, np.maximum(count - 1, 0) // 2], distance[row, np.minimum(count // 2, gaze.shape[1] - 1)]
+    lower = distance[row, np.maximum(count - 1, 0) // 2]
+    upper = distance[row, np.minimum(count // 2, gaze.shape[1] - 1)]
     median[enough] = (lower[enough] + upper[enough]) / 2
     return np.exp(-preset.convergence_decay * median) * (total / np.maximum(count, 1)), centre, part
 
 
-def window_displacement(times: Floats, shots: NDArray[np.int32], points: Floats, preset: Strict) -> Floats:
-    """How far a point has moved over the last 0.5 s: float64[n], in the units of `points` float64[n, 2].
+def window_move(times: Floats, shots: NDArray[np.int32], points: Floats, preset: Strict) -> Floats:
+    """How a point has moved over the last 0.5 s: a vector float64[n, 2], in the units of `points` float64[n, 2].
 
     Only samples where the point is known go in, in time order. Where the point was half a second ago is interpolated
     between two samples of the same shot at most `bracket_s` apart; NaN where there are none. `time_slack_s` lets a
-    sample that a frame's rounding put just inside the window stand for its edge.
+    sample that a frame's rounding put just beside the window's edge stand for it.
     """
     count = len(times)
     if count < 2:
-        return np.full(count, np.nan)
+        return np.full((count, 2), np.nan)
     own = np.arange(count)
     then = times - preset.window_s
     low = np.searchsorted(times, then + TINY_S, side="right") - 1
@@ -71,49 +74,65 @@ def window_displacement(times: Floats, shots: NDArray[np.int32], points: Floats,
     share = np.clip((then - times[low]) / np.maximum(width, TINY_S), 0.0, 1.0)
     share = np.select([between, at_low], [share, 0.0], 1.0)[:, None]
     moved = points - (points[low] * (1 - share) + points[high] * share)
-    good = between | at_low | at_high
-    return np.where(good & (low < own), np.hypot(moved[:, 0], moved[:, 1]), np.nan)
+    moved[~(between | at_low | at_high) | (low == own)] = np.nan
+    return moved
+
+
+def window_displacement(times: Floats, shots: NDArray[np.int32], points: Floats, preset: Strict) -> Floats:
+    """Length float64[n] of `window_move`."""
+    moved = window_move(times, shots, points, preset)
+    return length(moved[:, 0], moved[:, 1])
 
 
 def displacement(scene: Scene, filled: Filled, preset: Strict) -> Floats:
-    """Displacement of the measured gaze over 0.5 s relative to the face, float64[T, P], longer sides (NaN unknown)."""
+    """Displacement of the measured gaze over 0.5 s relative to the face, float64[P, T], longer sides (NaN unknown)."""
     relative = (filled.gaze - scene.face_centre) * scene.scale
     known = filled.measured & np.isfinite(relative[..., 0])
-    result = np.full(known.shape, np.nan)
-    for person in range(known.shape[1]):
+    result = np.full(known.T.shape, np.nan)
+    for person in range(len(result)):
         at = np.flatnonzero(known[:, person])
-        result[at, person] = window_displacement(scene.times[at], scene.shots[at], relative[at, person], preset)
+        result[person, at] = window_displacement(scene.times[at], scene.shots[at], relative[at, person], preset)
     return result
 
 
 def look_targets(scene: Scene, filled: Filled, preset: Strict) -> Ints:
-    """Column of the person each person looks at, int64[T, P], -1 for nobody.
+    """Column of the person each person looks at, int64[P, T], -1 for nobody.
 
     A kind the perception or a human has stated is believed. Where none is stated, the target is the person in whose
     face box (with a margin) the gaze point lies; of several, the one whose centre is nearest for the size of the box.
     """
-    target = np.where(np.isfinite(filled.gaze[..., 0]) | filled.measured, scene.column_of(filled.target), -1)
-    open_question = np.isfinite(filled.gaze[..., 0]) & (scene.kind == NONE) & (filled.target < 0)
-    sample, person = np.nonzero(open_question)
-    if len(sample) == 0:
-        return target
-    point = filled.gaze[sample, person]
+    target = scene.column_of(filled.target).T.copy()
+    pointed = np.isfinite(filled.gaze[..., 0])
+    target[~(pointed | filled.measured).T] = -1
     margin = preset.face_margin / scene.scale
-    nearest = np.full(len(sample), np.inf)
-    found = np.full(len(sample), -1, dtype=np.int64)
-    for other in range(len(scene.persons)):
-        box = scene.face[sample, other]
-        half = (box[:, 2:] - box[:, :2]) / 2 + margin
-        off = np.abs(point - (box[:, :2] + box[:, 2:]) / 2) / half
-        reach = np.maximum(off[:, 0], off[:, 1])
-        closer = (reach <= 1.0) & (reach < nearest) & (person != other)
-        nearest[closer] = reach[closer]
-        found[closer] = other
-    target[sample, person] = found
+    low, high = scene.face[..., :2] - margin, scene.face[..., 2:] + margin
+    x, y = rows(filled.gaze)
+    middle_x, middle_y = rows((low + high) / 2)
+    per_half_x, per_half_y = rows(2 / (high - low))
+    for person, open_question in enumerate(rows(pointed & (scene.kind == NONE) & (filled.target < 0))):
+        if not open_question.any():
+            continue
+        nearest = np.full(len(open_question), np.nextafter(1.0, 2.0))
+        found = np.full(len(open_question), -1)
+        for other in range(len(scene.persons)):
+            if other == person:
+                continue
+            reach = np.maximum(
+                np.abs(x[person] - middle_x[other]) * per_half_x[other],
+                np.abs(y[person] - middle_y[other]) * per_half_y[other],
+            )
+            closer = reach < nearest
+            np.copyto(nearest, reach, where=closer)
+            np.copyto(found, other, where=closer)
+        np.copyto(target[person], found, where=open_question)
     return target
 
 
-def pair_distances(points: Floats, first: int, second: int) -> Floats:
-    """Distance float64[T] between the gaze points of two columns of `points` float64[T, P, 2] (NaN unknown)."""
-    offset = points[:, first] - points[:, second]
-    return np.hypot(offset[:, 0], offset[:, 1])
+def rows(values: NDArray[Any]) -> NDArray[Any]:
+    """Samples last and contiguous: [T, P] becomes [P, T], [T, P, 2] becomes [2, P, T]."""
+    return np.ascontiguousarray(values.T)
+
+
+def length(x: Floats, y: Floats) -> Floats:
+    """Euclidean length; several times faster than `hypot`, whose care for huge values is not needed here."""
+    return np.sqrt(x * x + y * y)

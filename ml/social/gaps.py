@@ -50,7 +50,7 @@ def not_in_scene(scene: Scene) -> Bools:
 
 
 def fill_compat(scene: Scene, preset: GraspCompat) -> Filled:
-    """The released filling: a measured gaze (in frame, with a face box) has confidence 1, gaps are counted in samples."""
+    """The released filling: a measured gaze (in frame, with a face box) has confidence 1, gaps count samples."""
     pointed = np.isfinite(scene.gaze).all(-1) & (scene.inframe >= preset.min_inframe)
     measured = pointed & ~not_in_scene(scene) & (scene.human | np.isfinite(scene.face[..., 0]))
     jumps = _face_jumps(scene, np.ones(2), preset.cut_jump)
@@ -106,9 +106,7 @@ def fill_strict(scene: Scene, preset: Strict) -> Filled:
     return filled
 
 
-def _fill_person_strict(
-    scene: Scene, preset: Strict, filled: Filled, person: int, jumps: Ints, known: Bools
-) -> None:
+def _fill_person_strict(scene: Scene, preset: Strict, filled: Filled, person: int, jumps: Ints, known: Bools) -> None:
     listed = np.flatnonzero(scene.present[:, person])
     valid = filled.measured[:, person]
     method, gaze, confidence = filled.method[:, person], filled.gaze[:, person], filled.confidence[:, person]
@@ -134,7 +132,8 @@ def _fill_person_strict(
     slack = preset.time_slack_s
     linear = ~cut & ~blocked & ~head & ~tail & (seconds <= preset.linear_s + slack)
     held = ~cut & ~blocked & ~linear & (seconds <= preset.hold_s + slack)
-    method[gaps] = np.select([cut, blocked, linear, held & head, held], [CUT, NOT_IN_SCENE, LINEAR, BACKWARD, FORWARD], TOO_LONG)
+    reasons = [cut, blocked, linear, held & head, held]
+    method[gaps] = np.select(reasons, [CUT, NOT_IN_SCENE, LINEAR, BACKWARD, FORWARD], TOO_LONG)
     _interpolate(scene.times, gaze, gaps[linear], left[linear], right[linear])
     ends = np.minimum(confidence[left[linear]], confidence[right[linear]])
     confidence[gaps[linear]] = ends * (1.0 - preset.linear_loss_per_s * seconds[linear])
@@ -162,7 +161,8 @@ def _start(scene: Scene, measured: Bools, confidence: Floats) -> Filled:
 
 def _face_jumps(scene: Scene, scale: Floats, limit: float) -> Ints:
     """Number int64[T, P] of cuts up to each sample: shots, and jumps of the face centre since it was last seen."""
-    count = np.repeat(np.cumsum(np.diff(scene.shots, prepend=scene.shots[:1]) != 0)[:, None], len(scene.persons), axis=1)
+    shots = np.cumsum(np.diff(scene.shots, prepend=scene.shots[:1]) != 0)
+    count = np.repeat(shots[:, None], len(scene.persons), axis=1)
     centre = scene.face_centre * scale
     for person in range(len(scene.persons)):
         seen = np.flatnonzero(np.isfinite(centre[:, person, 0]))
@@ -185,5 +185,3 @@ def _no_gaze_without_face(scene: Scene, filled: Filled) -> None:
     filled.confidence[faceless] = 0.0
     filled.target[faceless] = -1
     filled.method[faceless] = np.where(scene.present[faceless], NO_FACE, MISSING)
-
-

@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ml.social.scene import Bools, Floats, Ints
+from ml.social.scene import Bools, Ints
 
 
-def split(cut: Bools) -> tuple[Ints, Ints]:
-    """First and last position int64[R] of each run of K >= 1 neighbours; `cut` bool[K - 1] parts them."""
+def split(cut: Bools, count: int) -> tuple[Ints, Ints]:
+    """First and last position int64[R] of each run among `count` neighbours; `cut` bool[count - 1] parts them."""
+    if count == 0:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
     at = np.flatnonzero(cut)
-    return np.concatenate(([0], at + 1)), np.concatenate((at, [len(cut)]))
+    return np.concatenate(([0], at + 1)), np.concatenate((at, [count - 1]))
 
 
 def groups(positive: Ints, cut: Bools) -> list[Ints]:
     """The runs of `positive` int64[K] (in order), each as an array; `cut` bool[K - 1] parts neighbours."""
-    if len(positive) == 0:
-        return []
-    first, last = split(cut)
+    first, last = split(cut, len(positive))
     return [positive[begin : stop + 1] for begin, stop in zip(first.tolist(), last.tolist(), strict=True)]
-
-
-def pauses(positive: Ints, times: Floats, end_times: Floats) -> Floats:
-    """Seconds float64[K - 1] from the end of what one positive sample speaks for to the next positive sample."""
-    return times[positive[1:]] - end_times[positive[:-1]]
 
 
 def label(count: int, first: Ints, last: Ints) -> NDArray[np.int32]:
@@ -57,7 +54,25 @@ def next_true(mask: Bools) -> Ints:
     return np.minimum.accumulate(np.where(mask, np.arange(count), count)[::-1])[::-1]
 
 
-def mean_over(total: NDArray[Any], first: Ints, last: Ints, counts: Ints) -> Floats:
-    """Means of runs from an inclusive prefix sum `total` and the number of samples that took part."""
-    before = np.where(first > 0, total[np.maximum(first - 1, 0)], 0.0)
-    return (total[last] - before) / np.maximum(counts, 1)
+@dataclass
+class Ragged:
+    """A list of rows (of a table [rows, samples]) for each of R runs, stored flat: `flat` int64[sum], `sizes` int64[R]
+    (each at least 1), `starts` int64[R]."""
+
+    flat: Ints
+    sizes: Ints
+    starts: Ints
+
+    @classmethod
+    def of(cls, lists: Sequence[Sequence[int]]) -> Ragged:
+        sizes = np.array([len(each) for each in lists], dtype=np.int64)
+        return cls(np.concatenate([np.array(each, dtype=np.int64) for each in lists]), sizes, np.cumsum(sizes) - sizes)
+
+    def reduce(self, combine: np.ufunc, table: NDArray[Any], run: Ints, sample: Ints) -> NDArray[Any]:
+        """For each (run, sample) what `combine` makes of the table's entries in that run's rows."""
+        if len(run) == 0:
+            return np.zeros(0, dtype=table.dtype)
+        start = self.starts[run]
+        item, place = spread(start, start + self.sizes[run])
+        sizes = self.sizes[run]
+        return combine.reduceat(table[self.flat[place], sample[item]], np.cumsum(sizes) - sizes)

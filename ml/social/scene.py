@@ -67,22 +67,22 @@ class Scene:
     kind: NDArray[np.uint8]
     target: Ints
     aspect: float
-    ends: Ints = field(default=None)  # type: ignore[assignment]
-    end_times: Floats = field(default=None)  # type: ignore[assignment]
-    present: Bools = field(default=None)  # type: ignore[assignment]
-    human: Bools = field(default=None)  # type: ignore[assignment]
-    objects: NDArray[np.int32] = field(default=None)  # type: ignore[assignment]
+    ends: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    end_times: Floats = field(default_factory=lambda: np.zeros(0))
+    present: Bools = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
+    human: Bools = field(default_factory=lambda: np.zeros((0, 0), dtype=bool))
+    objects: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 0), dtype=np.int32))
 
     def __post_init__(self) -> None:
         self._check()
         shape = (len(self.frames), len(self.persons))
-        if self.ends is None or self.end_times is None:
+        if self.ends.shape != shape[:1] or self.end_times.shape != shape[:1]:
             self.ends, self.end_times = hold(self.frames, self.times, self.shots)
-        if self.present is None:
+        if self.present.shape != shape:
             self.present = np.isfinite(self.face).all(-1) | np.isfinite(self.gaze).all(-1) | (self.kind != NONE)
-        if self.human is None:
+        if self.human.shape != shape:
             self.human = np.zeros(shape, dtype=bool)
-        if self.objects is None:
+        if self.objects.shape != shape:
             self.objects = np.full(shape, -1, dtype=np.int32)
 
     def _check(self) -> None:
@@ -107,7 +107,7 @@ class Scene:
 
     @property
     def scale(self) -> Floats:
-        """float64[2]: normalised x, y times this are in units of the picture's longer side, equal in both directions."""
+        """float64[2]: what turns normalised x, y into shares of the picture's longer side, equal in both directions."""
         return np.array([min(1.0, self.aspect), min(1.0, 1.0 / self.aspect)])
 
     @property

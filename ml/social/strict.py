@@ -35,25 +35,24 @@ def shifts(looks: Looks) -> list[SocialEvent]:
     `shift_stay`, and is sudden when it is not longer than `shift_longest_s`.
     """
     preset = looks.preset
-    moved = displacement(looks.scene, looks.filled, preset)
     events = []
-    for column in range(moved.shape[1]):
-        going = np.flatnonzero(moved[:, column] >= preset.shift_stay)
-        for run in looks.runs(going, preset.shift_bridge_s):
-            peak = float(moved[run, column].max())
-            duration = looks.duration(run[0], run[-1])
-            if peak < preset.shift_displacement or duration > preset.shift_longest_s + preset.time_slack_s:
-                continue
-            confidence = looks.filled.confidence[run, column].mean() * min(1.0, peak / (2 * preset.shift_displacement))
+    for column, moved in enumerate(displacement(looks.scene, looks.filled, preset)):
+        found = looks.runs(np.flatnonzero(moved >= preset.shift_stay), preset.shift_bridge_s)
+        peaks, sure = found.highest(moved[found.samples]), found.mean(looks.confidence[column, found.samples])
+        sudden = found.seconds <= preset.shift_longest_s + preset.time_slack_s
+        kept = sudden & (peaks >= preset.shift_displacement)
+        roles = members([looks.person(column)])
+        for first, last, peak, certain, count in found.listed(kept, peaks, sure, found.sizes):
             details = {
                 "max_displacement": peak,
                 "max_velocity": peak / preset.window_s,
                 "threshold": preset.shift_displacement,
                 "window_s": preset.window_s,
                 "longest_s": preset.shift_longest_s,
-                "num_samples": len(run),
+                "num_samples": count,
             }
-            events.append(looks.event(SHIFT, run[0], run[-1], confidence, members([looks.person(column)]), details))
+            confidence = certain * min(1.0, peak / (2 * preset.shift_displacement))
+            events.append(looks.event(SHIFT, first, last, confidence, roles, details))
     return events
 
 
@@ -64,23 +63,23 @@ def mutual_gaze(looks: Looks) -> list[SocialEvent]:
     events = []
     for one in range(count):
         for other in range(one + 1, count):
-            met = np.flatnonzero((aim[:, one] == other) & (aim[:, other] == one))
+            met = np.flatnonzero((aim[one] == other) & (aim[other] == one))
             events += _mutual_pair(looks, met, one, other)
     return events
 
 
 def _mutual_pair(looks: Looks, met: Ints, one: int, other: int) -> list[SocialEvent]:
     preset = looks.preset
+    found = looks.runs(met, preset.bridge_s)
+    sure = found.mean(np.minimum(looks.confidence[one, met], looks.confidence[other, met]))
+    roles = members([looks.person(one), looks.person(other)])
+    kept = found.seconds >= preset.mutual_shortest_s - preset.time_slack_s
     events = []
-    for run in looks.runs(met, preset.bridge_s):
-        if looks.duration(run[0], run[-1]) < preset.mutual_shortest_s - preset.time_slack_s:
-            continue
-        confidence = looks.filled.confidence[run][:, [one, other]].min(axis=1).mean()
+    for first, last, certain, count in found.listed(kept, sure, found.sizes):
         details = {
             "threshold": preset.mutual_shortest_s,
             "bridge_s": preset.bridge_s,
-            "num_samples": len(run),
+            "num_samples": count,
         }
-        roles = members([looks.person(one), looks.person(other)])
-        events.append(looks.event(MUTUAL, run[0], run[-1], confidence, roles, details))
+        events.append(looks.event(MUTUAL, first, last, certain, roles, details))
     return events
