@@ -1,0 +1,149 @@
+"""Which new event is which old one: the same type and roles, and enough overlap in time, one to one."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from ml.social.runs import spread
+from ml.social.scene import Floats, Ints
+
+
+class Spanned(Protocol):
+    """What is matched: an event with a type, roles and a half-open span of source frames."""
+
+    @property
+    def type(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def roles(self) -> Sequence[tuple[int, str]]: ...
+
+
+def tiou(a: Spanned, b: Spanned) -> float:
+    """Temporal intersection over union of two half-open spans, 0 to 1."""
+    shared = min(a.end, b.end) - max(a.start, b.start)
+    return max(0, shared) / (max(a.end, b.end) - min(a.start, b.start))
+
+
+def match_events(new: Sequence[Spanned], old: Sequence[Spanned], min_tiou: float = 0.5) -> list[tuple[int, int, float]]:
+    """Matched events as (index in new, index in old, tIoU), by the first.
+
+    Only events of one type with the same persons in the same roles match, with a tIoU of at least `min_tiou` (above 0).
+    Among all one-to-one matchings the one with the largest sum of tIoU is taken (Hungarian method). Grouping by type
+    and roles, and looking only at spans that can reach the overlap, keeps this near linear for thousands of events.
+    """
+    if not 0 < min_tiou <= 1:
+        raise ValueError(f"min_tiou: expected a share above 0 and at most 1, found {min_tiou}.")
+    old_groups: dict[Hashable, list[int]] = {}
+    for index, event in enumerate(old):
+        old_groups.setdefault(_key(event), []).append(index)
+    new_groups: dict[Hashable, list[int]] = {}
+    for index, event in enumerate(new):
+        new_groups.setdefault(_key(event), []).append(index)
+    matched: list[tuple[int, int, float]] = []
+    for key, group in new_groups.items():
+        if key in old_groups:
+            matched += _match_group(new, old, np.array(group), np.array(old_groups[key]), min_tiou)
+    return sorted(matched)
+
+
+def _key(event: Spanned) -> Hashable:
+    return event.type, frozenset((int(person), str(role)) for person, role in event.roles)
+
+
+def _match_group(
+    new: Sequence[Spanned], old: Sequence[Spanned], new_index: Ints, old_index: Ints, least: float
+) -> list[tuple[int, int, float]]:
+    a, b, share = _overlapping(_spans(new, new_index), _spans(old, old_index), least)
+    matched = []
+    for edges in _components(a, b):
+        rows, columns = np.unique(a[edges]), np.unique(b[edges])
+        gain = np.zeros((len(rows), len(columns)))
+        gain[np.searchsorted(rows, a[edges]), np.searchsorted(columns, b[edges])] = share[edges]
+        for row, column in assign(gain):
+            if gain[row, column] > 0:
+                pair = int(new_index[rows[row]]), int(old_index[columns[column]])
+                matched.append((*pair, float(gain[row, column])))
+    return matched
+
+
+def _spans(events: Sequence[Spanned], index: Ints) -> Ints:
+    return np.array([(events[at].start, events[at].end) for at in index], dtype=np.int64)
+
+
+def _overlapping(new: Ints, old: Ints, least: float) -> tuple[Ints, Ints, Floats]:
+    """Pairs of spans [N, 2] and [M, 2] with a tIoU of at least `least`, and that tIoU.
+
+    A union is at most the new length / least, so an old start lies within (1 - least) of that of the new one.
+    """
+    order = np.argsort(old[:, 0], kind="stable")
+    reach = np.ceil((new[:, 1] - new[:, 0]) * (1 - least) / least).astype(np.int64) + 1
+    low = np.searchsorted(old[order, 0], new[:, 0] - reach)
+    high = np.searchsorted(old[order, 0], np.minimum(new[:, 0] + reach, new[:, 1]), side="right")
+    a, place = spread(low, high)
+    b = order[place]
+    shared = np.minimum(new[a, 1], old[b, 1]) - np.maximum(new[a, 0], old[b, 0])
+    union = np.maximum(new[a, 1], old[b, 1]) - np.minimum(new[a, 0], old[b, 0])
+    share = np.maximum(shared, 0) / union
+    kept = share >= least
+    return a[kept], b[kept], share[kept]
+
+
+def _components(a: Ints, b: Ints) -> list[Ints]:
+    """Edges of a bipartite graph by connected component, as arrays of positions."""
+    if len(a) == 0:
+        return []
+    root = np.arange(int(a.max()) + 1)
+    while True:
+        # Every edge gives its old event the least label of its new ones, and back, until nothing changes.
+        least = np.full(int(b.max()) + 1, len(root))
+        np.minimum.at(least, b, root[a])
+        lowered = root.copy()
+        np.minimum.at(lowered, a, least[b])
+        if (lowered == root).all():
+            break
+        root = lowered
+    order = np.argsort(root[a], kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(root[a][order])) + 1)
+
+
+def assign(gain: Floats) -> list[tuple[int, int]]:
+    """The one-to-one pairs (row, column) with the largest total of `gain` [N, M] (at least 0).
+
+    Hungarian method with potentials and shortest augmenting paths, O(N^2 M) for N <= M (Kuhn 1955; Jonker and Volgenant
+    1987). Every row or every column, whichever are fewer, gets a partner.
+    """
+    if gain.shape[0] > gain.shape[1]:
+        return sorted((row, column) for column, row in assign(gain.T))
+    cost = -gain
+    rows, columns = cost.shape
+    row_price, column_price = np.zeros(rows), np.zeros(columns)
+    partner = np.full(columns, -1)
+    for row in range(rows):
+        distance, source = np.full(columns, np.inf), np.full(columns, -1)
+        done = np.zeros(columns, dtype=bool)
+        at_row, at_column, travelled = row, -1, 0.0
+        while True:
+            reach = travelled + cost[at_row] - row_price[at_row] - column_price
+            nearer = ~done & (reach < distance)
+            distance[nearer], source[nearer] = reach[nearer], at_column
+            at_column = int(np.argmin(np.where(done, np.inf, distance)))
+            travelled = distance[at_column]
+            done[at_column] = True
+            if partner[at_column] < 0:
+                break
+            at_row = partner[at_column]
+        slack = travelled - distance[done]
+        row_price[partner[done][partner[done] >= 0]] += slack[partner[done] >= 0]
+        row_price[row] += travelled
+        column_price[done] -= slack
+        while at_column >= 0:
+            before = source[at_column]
+            partner[at_column] = row if before < 0 else partner[before]
+            at_column = before
+    return sorted((int(row), column) for column, row in enumerate(partner) if row >= 0)
