@@ -75,7 +75,7 @@ def find(name: str, where: Path | None = None) -> Path:
 
 @contextmanager
 def locked(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
-    """Hold an exclusive lock file, released by the system when the process dies; calls `waiting` while others hold it."""
+    """Hold an exclusive lock file, released by the system when the process dies; calls `waiting` until then."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         while True:

