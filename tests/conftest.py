@@ -24,13 +24,11 @@ os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # Playwright's event loop runs
 for name in ("DATABASE_URL", "BROKER_URL", "STORAGE_URL", "SIGHTLINE_PRODUCTION"):
     os.environ.pop(name, None)
 
+import django  # noqa: E402
+
+django.setup()  # now, since the conftest of a folder below may import models
+
 UNSAFE_BUT_FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    from django.conf import settings
-
-    settings._setup()  # pytest-django sets Django up, right after this, only when the settings are there
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

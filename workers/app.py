@@ -16,12 +16,14 @@ import django
 django.setup()
 
 import multiprocessing  # noqa: E402
+import pkgutil  # noqa: E402
 from typing import Any  # noqa: E402
 
 from celery.signals import worker_process_init  # noqa: E402
 
 from webapp.jobs.broker import app  # noqa: E402
 from webapp.studio.processes import die_with_parent  # noqa: E402
+from workers import tasks  # noqa: E402
 
 PARENT = os.getpid()
 
@@ -33,9 +35,6 @@ def settle(**_: Any) -> None:
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
 
 
-app.conf.include = [
-    "workers.tasks.importing",
-    "workers.tasks.perceiving",
-]
+app.conf.include = [f"workers.tasks.{module.name}" for module in pkgutil.iter_modules(tasks.__path__)]
 
 __all__ = ["app"]
