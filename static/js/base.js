@@ -29,6 +29,7 @@ function setUpMenus() {
     const closer = event.target.closest("[data-close]");
     if (closer) closer.closest("dialog")?.close();
     if (event.target.closest("[data-help]")) document.getElementById("help")?.showModal();
+    if (event.target.closest("[data-dismiss]")) event.target.closest(".toast").remove();
     const copier = event.target.closest("[data-copy]");
     if (copier) {
       const text = document.getElementById(copier.dataset.copy).value;
@@ -80,8 +81,20 @@ function setUpFailures() {
   });
 }
 
+/** Messages that htmx brought fade like our own; dialogs with an error to show open at once. */
+function setUpArrivals() {
+  document.addEventListener("htmx:load", () => {
+    for (const note of document.querySelectorAll("[data-toast]")) {
+      if (note.dataset.toast !== "error") setTimeout(() => note.remove(), 5000);
+      delete note.dataset.toast;
+    }
+  });
+  document.querySelector("dialog[data-open-now]")?.showModal();
+}
+
 setUpTheme((error) => toast(error.message, "error"));
 setUpMenus();
 setUpConfirmations();
 setUpFailures();
+setUpArrivals();
 setUpTables();

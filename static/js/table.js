@@ -60,6 +60,22 @@ function onKey(event) {
   event.preventDefault();
 }
 
+// A list that is asked for again keeps its selection and the row the keys are on
+const nameOf = (row) => row?.dataset.video ?? row?.dataset.jobRow;
+let kept = { selected: new Set(), row: undefined };
+
+function keep(event) {
+  const again = event.detail.requestConfig?.verb === "get";
+  const boxes = again ? [...document.querySelectorAll("[data-select]:checked")] : [];
+  kept = { selected: new Set(boxes.map((box) => box.value)), row: nameOf(document.activeElement?.closest?.("[data-row]")) };
+}
+
+function restore() {
+  for (const box of document.querySelectorAll("[data-select]")) box.checked = kept.selected.has(box.value);
+  if (kept.row) rows().find((row) => nameOf(row) === kept.row)?.focus({ preventScroll: true });
+  showSelection();
+}
+
 export function setUpTables() {
   document.addEventListener("keydown", onKey);
   document.addEventListener("change", (event) => {
@@ -69,6 +85,7 @@ export function setUpTables() {
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-clear-selection]")) select(false);
   });
-  document.addEventListener("htmx:afterSwap", showSelection);
+  document.addEventListener("htmx:beforeSwap", keep);
+  document.addEventListener("htmx:afterSwap", restore);
   showSelection();
 }

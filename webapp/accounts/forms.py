@@ -8,7 +8,7 @@ from django import forms
 from django.contrib.auth.password_validation import validate_password
 
 from webapp.accounts.models import User
-from webapp.accounts.permissions import ROLE_WORDS, ROLES
+from webapp.accounts.permissions import ROLES
 
 
 class LoginForm(forms.Form):
@@ -30,7 +30,7 @@ class UserForm(forms.Form):
 
 class MemberForm(forms.Form):
     username = forms.CharField(max_length=150, label="User name", widget=forms.TextInput(attrs={"autocomplete": "off"}))
-    role = forms.ChoiceField(choices=[(r, f"{r}: {ROLE_WORDS[r]}") for r in ROLES], initial="annotator")
+    role = forms.ChoiceField(choices=[(r, r) for r in ROLES], initial="annotator")
 
 
 class NameForm(forms.Form):
