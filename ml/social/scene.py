@@ -6,8 +6,9 @@ seconds, frames are numbers of the source video. Samples may come at irregular t
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,17 +158,45 @@ class Scene:
         When two rows claim one person on one frame, the one with a face and the higher confidence wins.
         """
         rows = _resolve(columns, np.asarray(person_of, dtype=np.int64).reshape(-1, 4))
-        frames, sample = np.unique(rows["frame"], return_inverse=True)
-        persons = np.unique(rows["person"])
-        shots = np.zeros(len(frames), dtype=np.int32)
-        shots[sample] = rows["shot"]
-        scene = cls.empty(frames, seconds[frames], shots, persons, aspect)
-        bounds = None if shot_ends is None else np.asarray(shot_ends, dtype=np.int64)[shots]
-        scene.ends, scene.end_times = hold(frames, scene.times, shots, bounds=bounds, seconds=seconds)
-        _place(scene, sample, lookup(persons, rows["person"]), rows)
-        for correction in corrections:
-            _correct(scene, Correction(*correction))
-        return scene
+        return _dense(rows, seconds, aspect, [Correction(*each) for each in corrections], shot_ends)
+
+    @classmethod
+    def each_shot(
+        cls,
+        columns: Mapping[str, NDArray[Any]],
+        *,
+        person_of: NDArray[Any],
+        seconds: Floats,
+        aspect: float,
+        corrections: Sequence[Correction] = (),
+        shot_ends: Sequence[int] | None = None,
+    ) -> Iterator[Scene]:
+        """As `from_samples`, one scene per shot with only that shot's persons: a long video of many short appearances
+        never becomes one large table."""
+        rows = _resolve(columns, np.asarray(person_of, dtype=np.int64).reshape(-1, 4))
+        words = [Correction(*each) for each in corrections]
+        edges = np.flatnonzero(np.diff(rows["shot"], prepend=-1, append=-1)) if len(rows["shot"]) else np.zeros(1, int)
+        for start, stop in pairwise(edges.tolist()):
+            part = {name: values[start:stop] for name, values in rows.items()}
+            first, last = part["frame"][0], part["frame"][-1]
+            own = [each for each in words if each.start <= last and each.end > first]
+            yield _dense(part, seconds, aspect, own, shot_ends)
+
+    def split(self) -> Iterator[Scene]:
+        """The shots of the scene, each with the persons who are present in it."""
+        edges = np.flatnonzero(np.diff(self.shots, prepend=self.shots[:1] - 1, append=self.shots[-1:] - 1))
+        for start, stop in pairwise(edges.tolist()):
+            at = slice(start, stop)
+            who = np.flatnonzero((self.present[at] | self.human[at]).any(axis=0))
+            whole = start == 0 and stop == len(self.frames) and len(who) == len(self.persons)
+            yield self if whole else self._part(at, who)
+
+    def _part(self, at: slice, who: Ints) -> Scene:
+        tables = ("gaze", "face", "inframe", "confidence", "kind", "target", "present", "human", "objects")
+        lists = ("frames", "times", "shots", "ends", "end_times")
+        parts: dict[str, Any] = {name: getattr(self, name)[at][:, who] for name in tables}
+        parts |= {name: getattr(self, name)[at] for name in lists}
+        return Scene(persons=self.persons[who], aspect=self.aspect, **parts)
 
 
 def hold(
@@ -271,6 +300,28 @@ def kind_codes(kinds: NDArray[Any]) -> NDArray[np.uint8]:
     if unknown:
         raise ValueError(f"samples.target_kind: {unknown[0]!r} is not one of {', '.join(KINDS[1:])}.")
     return np.array([KINDS.index(word) for word in words], dtype=np.uint8)[inverse]
+
+
+def _dense(
+    rows: Mapping[str, NDArray[Any]],
+    seconds: Floats,
+    aspect: float,
+    corrections: Sequence[Correction],
+    shot_ends: Sequence[int] | None,
+) -> Scene:
+    """The scene of resolved rows."""
+    frames, sample = np.unique(rows["frame"], return_inverse=True)
+    corrected = np.array([each.person for each in corrections], dtype=np.int64)
+    persons = np.union1d(rows["person"], corrected)
+    shots = np.zeros(len(frames), dtype=np.int32)
+    shots[sample] = rows["shot"]
+    scene = Scene.empty(frames, seconds[frames], shots, persons, aspect)
+    bounds = None if shot_ends is None else np.asarray(shot_ends, dtype=np.int64)[shots]
+    scene.ends, scene.end_times = hold(frames, scene.times, shots, bounds=bounds, seconds=seconds)
+    _place(scene, sample, lookup(persons, rows["person"]), rows)
+    for correction in corrections:
+        _correct(scene, correction)
+    return scene
 
 
 def _place(scene: Scene, sample: Ints, person: Ints, rows: Mapping[str, NDArray[Any]]) -> None:
