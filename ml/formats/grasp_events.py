@@ -97,7 +97,7 @@ def parse(data: bytes | str) -> EventsFile:
         video_fps=_rate(tree, "video_fps"),
         sample_fps=_rate(tree, "sample_fps"),
         events=events,
-        extra={key: read.plain(tree[key], key) for key in tree if key not in HEAD},
+        extra={key: read.plain(tree[key], read.step("", key)) for key in tree if key not in HEAD},
     )
     _check_counts(tree, result)
     return result
@@ -188,5 +188,6 @@ def _check_counts(tree: Mapping[str, Any], events: EventsFile) -> None:
     counts = events.counts()
     stated = tree.get("event_counts")
     for key, value in read.mapping({} if stated is None else stated, "event_counts").items():
-        if read.whole(value, f"event_counts.{key}") != counts.get(key, 0):
-            raise FormatError(f"event_counts.{key}: the head says {value}, the list holds {counts.get(key, 0)}.")
+        place = read.step("event_counts", key)
+        if read.whole(value, place) != counts.get(key, 0):
+            raise FormatError(f"{place}: the head says {value}, the list holds {counts.get(key, 0)}.")

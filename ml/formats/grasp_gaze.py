@@ -95,7 +95,7 @@ def parse(data: bytes | str) -> GazeFile:
         width=width,
         height=height,
         shots=_shots(tree.get("shots")),
-        extra={key: read.plain(tree[key], key) for key in tree if key not in HEAD + OPTIONAL_HEAD},
+        extra={key: read.plain(tree[key], read.step("", key)) for key in tree if key not in HEAD + OPTIONAL_HEAD},
         **columns.arrays(),
     )
 

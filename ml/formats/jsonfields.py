@@ -50,6 +50,12 @@ def fail(place: str, expected: str, value: Any) -> FormatError:
     return FormatError(f"{place}: expected {expected}, found {shown(value)}.")
 
 
+def step(place: str, key: str) -> str:
+    """The place of a field; a key that is no plain word is shown as JSON."""
+    word = key if key.isidentifier() and key.isascii() and len(key) <= _SHOWN else f"[{shown(key)}]"
+    return f"{place}.{word}" if place else word
+
+
 def mapping(value: Any, place: str) -> Mapping[str, Any]:
     """`value` as an object."""
     if not isinstance(value, dict):
@@ -122,7 +128,7 @@ def plain(value: Any, place: str, depth: int = 0) -> Any:
         raise FormatError(f"{place[:_SHOWN]}: nested deeper than {_DEEPEST} levels.")
     if isinstance(value, dict):
         for key, item in value.items():
-            plain(item, f"{place}.{key}", depth + 1)
+            plain(item, step(place, key), depth + 1)
     elif isinstance(value, list):
         for position, item in enumerate(value):
             plain(item, f"{place}[{position}]", depth + 1)
