@@ -72,26 +72,31 @@ def difference(proposals: Sequence[Row], known: Sequence[Known]) -> dict[str, li
     """
     from ml.social.matching import match_events
 
+    spans = Spans()
     free = list(range(len(proposals)))
     attached: dict[str, Row] = {}
     humans = [k for k in known if k.human]
     for now in (True, False):  # first what the event is now, then what the rules first proposed
         targets = [k for k in humans if k.id not in attached and (now or k.machine)]
-        pairs = match_events([_span(proposals[i]) for i in free], [_target(k, now) for k in targets], SAME_EVENT_TIOU)
-        for new, old in pairs:
+        pairs = match_events(
+            [spans.of(proposals[i]) for i in free], [spans.target(k, now) for k in targets], SAME_EVENT_TIOU
+        )
+        for new, old, _ in pairs:
             attached[targets[old].id] = proposals[free[new]]
-        taken = {new for new, _ in pairs}
+        taken = {new for new, _, _ in pairs}
         free = [i for n, i in enumerate(free) if n not in taken]
     # what a human rejected, trimmed or re-roled does not come back beside itself
     free = [i for i in free if not any(_covers(k, proposals[i]) for k in humans)]
     untouched = [k for k in known if not k.human]
-    pairs = match_events([_span(proposals[i]) for i in free], [_target(k, True) for k in untouched], SAME_EVENT_TIOU)
+    pairs = match_events(
+        [spans.of(proposals[i]) for i in free], [spans.target(k, True) for k in untouched], SAME_EVENT_TIOU
+    )
     changed = [
         {"id": untouched[old].id, "machine": proposals[free[new]]}
-        for new, old in pairs
+        for new, old, _ in pairs
         if _said(untouched[old].machine) != _said(proposals[free[new]])
     ]
-    kept, used = {old for _, old in pairs}, {new for new, _ in pairs}
+    kept, used = {old for _, old, _ in pairs}, {new for new, _, _ in pairs}
     return {
         "added": [proposals[i] for n, i in enumerate(free) if n not in used],
         "changed": changed,
@@ -116,17 +121,30 @@ def _said(machine: Row | None) -> Row | None:
     return {key: value for key, value in machine.items() if key not in ("stale", "gone", "run")}
 
 
-Spanned = tuple[str, int, int, tuple[tuple[str, str], ...]]
+@dataclass(frozen=True)
+class Span:
+    """What is matched (see ml.social.matching); persons by number."""
+
+    type: str
+    start: int
+    end: int
+    roles: tuple[tuple[int, str], ...]
 
 
-def _span(machine: Row) -> Spanned:
-    return machine["type"], machine["start"], machine["end"], _roles(machine["roles"])
+class Spans:
+    """Turns rows into spans, giving each person id a number."""
 
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
 
-def _target(known: Known, now: bool) -> Spanned:
-    if now or known.machine is None:
-        return known.type, known.start, known.end, known.roles
-    return _span(known.machine)
+    def of(self, machine: Row) -> Span:
+        roles = tuple((self._numbers.setdefault(p, len(self._numbers)), r) for p, r in _roles(machine["roles"]))
+        return Span(machine["type"], machine["start"], machine["end"], tuple(sorted(roles)))
+
+    def target(self, known: Known, now: bool) -> Span:
+        if now or known.machine is None:
+            return self.of({"type": known.type, "start": known.start, "end": known.end, "roles": known.roles})
+        return self.of(known.machine)
 
 
 def _roles(pairs: Any) -> tuple[tuple[str, str], ...]:
@@ -162,7 +180,7 @@ def compute(*, video: Video, job: Job | None, preset: str, min_confidence: float
     from webapp.events.deriving import propose
 
     with transaction.atomic():  # one state of tracklets, corrections and events
-        locked = Video.objects.select_for_update().select_related("run", "blob").get(id=video.id)
+        locked = Video.objects.select_for_update(of=("self",)).select_related("run", "blob").get(id=video.id)
         if locked.run is None:
             raise Refused("This video has no accepted run to derive events from.", "video")
         proposals = propose(video=locked, preset=preset, min_confidence=min_confidence)

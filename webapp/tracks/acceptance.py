@@ -17,7 +17,7 @@ from ml.social import relink
 from ml.social.relink import Boxes, Piece
 from webapp.accounts.models import User
 from webapp.events import derivation
-from webapp.events.models import Derivation, Event, GazeCorrection
+from webapp.events.models import Derivation, Edit, Event, GazeCorrection
 from webapp.events.rules import words
 from webapp.lib import storage
 from webapp.library.models import Video
@@ -225,16 +225,16 @@ def samples_of(run: Run) -> dict[str, NDArray[Any]]:
 
 
 def settle(*, run: Run, user: User | None) -> bool:
-    """Compare a finished run with the video. The first run of a video is accepted at once and its events derived; a
-    later one waits for a human. Says whether it was accepted. Safe to repeat after a crash at any point.
+    """Compare a finished run with the video, and accept it at once while no human has edited anything; then its events
+    are derived. Otherwise it waits for a human. Says whether it was accepted.
     """
     if run.state == Run.State.LAYER:
         compare(run=run)
-        if Video.objects.filter(id=run.video_id, run=None).exists():
+        if not Edit.objects.filter(video=run.video_id, user__isnull=False).exists():
             run = services.accept_run(run=run, user=user)
     if run.state != Run.State.ACCEPTED:
         return False
-    derive_once(run=run, user=user)
+    derive_once(run=run)
     return True
 
 
@@ -244,7 +244,7 @@ def accept(*, run: Run, user: User | None) -> None:
         if run.report.get("revision") != Video.objects.values_list("revision", flat=True).get(id=run.video_id):
             compare(run=run)
         run = services.accept_run(run=run, user=user)
-    derive_once(run=run, user=user)
+    derive_once(run=run)
 
 
 def compare(*, run: Run) -> None:
@@ -253,11 +253,10 @@ def compare(*, run: Run) -> None:
     services.save_report(run=run, plan=plan(video=video, run=run), revision=video.revision)
 
 
-def derive_once(*, run: Run, user: User | None) -> None:
-    """Derive and apply the events of a newly accepted run, unless that was done before a crash."""
+def derive_once(*, run: Run) -> None:
+    """Derive and apply the events of a newly accepted run, unless that was done before."""
     if Derivation.objects.filter(run=run).exclude(applied=None).exists():
         return
     video = Video.objects.get(id=run.video_id)
-    derivation.apply(
-        derivation=derivation.compute(video=video, job=None, preset="strict", min_confidence=None), user=user
-    )
+    found = derivation.compute(video=video, job=None, preset="strict", min_confidence=None)
+    derivation.apply(derivation=found, user=None)
