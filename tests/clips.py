@@ -73,14 +73,13 @@ def draw_number(number: int, width: int, height: int, noise: int = 0) -> Picture
 
 def read_number(bgr: NDArray[Any]) -> int:
     """The number burnt into a picture of any size; ValueError when it cannot be read or the picture is not upright."""
-    grey = np.asarray(bgr, np.float64).mean(axis=2)
-    height, width = grey.shape
+    height, width = bgr.shape[:2]
     values = np.empty((ROWS, COLUMNS))
     for row, column in itertools.product(range(ROWS), range(COLUMNS)):
         x, y = LEFT + CELL_W * (column + 0.5), TOP + CELL_H * (row + 0.5)
         rows = slice(int((y - CELL_H / 4) * height), max(int((y + CELL_H / 4) * height), int(y * height) + 1))
         columns = slice(int((x - CELL_W / 4) * width), max(int((x + CELL_W / 4) * width), int(x * width) + 1))
-        values[row, column] = grey[rows, columns].mean()
+        values[row, column] = bgr[rows, columns].mean()
     if np.any(np.abs(values - 127.5) < 32):
         raise ValueError("a block is neither black nor white")
     bits = values > 127.5
@@ -112,6 +111,7 @@ class Recipe:
     stored: Sequence[tuple[int, int]] | None = None  # (pts, dts) to write instead of the encoder's, in stored order
     sound: bool = False
     turn: int = 0  # degrees clockwise by which the stored picture must be turned to stand upright
+    mirrored: bool = False  # after turning, left and right are exchanged
     noise: int = 0
 
 
@@ -125,7 +125,9 @@ QUICK = {
 def stored_picture(number: int, recipe: Recipe) -> Picture:
     """The picture as it lies in the file: the upright one turned back."""
     width, height = recipe.size if recipe.turn % 180 == 0 else recipe.size[::-1]
-    return np.ascontiguousarray(np.rot90(draw_number(number, width, height, recipe.noise), recipe.turn // 90))
+    picture = draw_number(number, width, height, recipe.noise)
+    picture = picture[:, ::-1] if recipe.mirrored else picture
+    return np.ascontiguousarray(np.rot90(picture, recipe.turn // 90))
 
 
 def encode(stream: Any, recipe: Recipe) -> Iterator[Any]:
@@ -206,8 +208,8 @@ def set_rotation(path: Path, degrees: int, size: tuple[int, int], mirrored: bool
         180: (-1, 0, 0, -1, width, height),
         270: (0, -1, 1, 0, 0, width),
     }[degrees]
-    if mirrored:  # left and right exchanged after turning
-        a, c = -a, -c
+    if mirrored:  # x becomes the upright width minus x
+        a, c, x = -a, -c, (height if degrees % 180 else width) - x
     one = 1 << 16
     matrix = struct.pack(">9i", a * one, b * one, 0, c * one, d * one, 0, x * one, y * one, 1 << 30)
 
@@ -287,7 +289,7 @@ def varying(first: int = 0, **more: Any) -> Recipe:
     return Recipe([first + t for t in starts], Fraction(1, 1000), 8000 - starts[-1], **more)
 
 
-def shaken(count: int = 120, seed: int = 3, **more: Any) -> Recipe:
+def shaken(count: int = 70, seed: int = 3, **more: Any) -> Recipe:
     """Random intervals of 10 to 133 ms."""
     steps = np.random.default_rng(seed).integers(10, 134, count)
     pts = [0, *np.cumsum(steps).tolist()]
@@ -299,14 +301,14 @@ RECIPES: dict[str, Callable[[], Recipe]] = {
     "10": lambda: steady(43, Fraction(10)),
     "23.976": lambda: steady(60, Fraction(24000, NTSC)),
     "29.97": lambda: steady(60, Fraction(30000, NTSC)),
-    "59.94": lambda: steady(90, Fraction(60000, NTSC)),
+    "59.94": lambda: steady(60, Fraction(60000, NTSC)),
     "variable": varying,
     "variable-mkv": lambda: varying(suffix=".mkv", bframes=2),
     "random": shaken,
     "random-bframes": lambda: shaken(bframes=2),
     "bframes": lambda: steady(60, Fraction(25), bframes=3),
     "open-gop": lambda: steady(90, Fraction(25), bframes=3, gop=12, options={"x264-params": "open-gop=1"}),
-    "one-key-frame": lambda: steady(150, Fraction(25), bframes=2, gop=1000, options={"x264-params": "scenecut=0"}),
+    "one-key-frame": lambda: steady(100, Fraction(25), bframes=2, gop=1000, options={"x264-params": "scenecut=0"}),
     "late-start": lambda: varying(first=100),
     "rotated-90": lambda: steady(30, Fraction(25), turn=90),
     "rotated-180": lambda: steady(30, Fraction(25), turn=180),
@@ -314,7 +316,7 @@ RECIPES: dict[str, Callable[[], Recipe]] = {
     "trimmed": lambda: steady(60, Fraction(25)),
     "trimmed-bframes": lambda: steady(60, Fraction(25), bframes=2),
     "hevc": lambda: steady(40, Fraction(25), suffix=".mov", codec="libx265", bframes=3),
-    "vp9-webm": lambda: varying(suffix=".webm", codec="libvpx-vp9"),
+    "vp9-webm": lambda: shaken(50, suffix=".webm", codec="libvpx-vp9"),
     "vp9-mp4": lambda: steady(40, Fraction(30000, NTSC), codec="libvpx-vp9"),
     "10-bit": lambda: steady(30, Fraction(25), codec="libx265", pix_fmt="yuv420p10le", suffix=".mkv"),
     "alpha": lambda: steady(20, Fraction(25), codec="png", pix_fmt="rgba", suffix=".mov"),
@@ -323,10 +325,10 @@ RECIPES: dict[str, Callable[[], Recipe]] = {
     "avi-h264-bframes": lambda: steady(40, Fraction(25), suffix=".avi", bframes=2),
     "ts": lambda: steady(60, Fraction(25), suffix=".ts", bframes=2),
     "odd-size": lambda: steady(20, Fraction(25), size=(67, 51), pix_fmt="yuv444p"),
-    "tall": lambda: steady(20, Fraction(25), size=(540, 960)),
-    "large": lambda: steady(12, Fraction(25), size=(1920, 1080)),
+    "tall": lambda: steady(8, Fraction(25), size=(540, 960)),
+    "large": lambda: steady(6, Fraction(25), size=(1920, 1080)),
     "sound": lambda: steady(75, Fraction(25), sound=True),
-    "sound-variable": lambda: varying(sound=True, bframes=2),
+    "sound-variable": lambda: shaken(50, sound=True, bframes=2),
     "sound-webm": lambda: steady(50, Fraction(25), suffix=".mkv", sound=True),
 }
 KINDS = tuple(RECIPES)

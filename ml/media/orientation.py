@@ -20,9 +20,10 @@ class Orientation:
 
     @property
     def rotation(self) -> int:
-        """Degrees clockwise by which the stored picture is turned: 0, 90, 180 or 270 (mirroring left aside)."""
+        """Degrees clockwise by which the stored picture is turned: 0, 90, 180 or 270; left and right may be exchanged
+        after that."""
         if self.transpose:
-            return 90 if self.flip_x else 270
+            return 270 if self.flip_y else 90
         return 180 if self.flip_y else 0
 
     def size(self, width: int, height: int) -> tuple[int, int]:

@@ -215,8 +215,9 @@ def _why_not_media(path: Path) -> str:
 def _video_stream(container: Any) -> Any:
     videos = [s for s in container.streams.video if not s.disposition & av.stream.Disposition.attached_pic]
     if not videos:
-        found = "only sound" if container.streams.audio else "neither video nor sound"
-        raise refuse(f"it has no video stream, {found}")
+        if container.streams.audio:
+            raise refuse("it has no video stream, only sound")
+        raise refuse("it has neither video nor sound, or its index is damaged")
     if container.format.name in PICTURE_FORMATS.split(","):
         raise refuse("it is a single picture, not a video")
     usable = [s for s in videos if s.codec_context is not None and s.time_base]

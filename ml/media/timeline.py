@@ -62,11 +62,12 @@ class Timeline:
 
     def _place(self, stamp: int, waiting: int) -> list[int]:
         """Place `waiting` frames of which the last has a timestamp."""
-        before = self.pts[-1] if self.pts else max(-1, stamp - waiting * self.step)
-        if stamp < before + waiting:
+        first = [] if self.pts else [max(0, stamp - (waiting - 1) * self.step)]
+        start, parts = (self.pts[-1], waiting) if self.pts else (first[0], waiting - 1)
+        if stamp < start + parts:
             self.nudged += 1
-            stamp = before + waiting
-        placed = [before + (stamp - before) * k // waiting for k in range(1, waiting + 1)]
+            stamp = start + parts
+        placed = first + [start + (stamp - start) * k // parts for k in range(1, parts + 1)]
         self.pts.extend(placed)
         return placed
 
