@@ -83,7 +83,7 @@ def test_unknown_fields_of_the_head_are_kept() -> None:
         (lambda t: t.update(frames={}), "frames: expected a list, found {}."),
         (lambda t: t["frames"].insert(1, 7), "frames[1]: expected an object, found 7."),
         (lambda t: t["frames"][1].pop("timestamp"), "frames[1]: the field timestamp is missing."),
-        (lambda t: t["frames"][1].update(timestamp=0.0), "frames[1].timestamp: 0 does not come after 0, the one before"),
+        (lambda t: t["frames"][1].update(timestamp=0.0), "frames[1].timestamp: 0 does not come after 0, the one"),
         (lambda t: t["frames"][2].update(frame_idx=15), "frames[2].frame_idx: 15 does not come after 15, the frame"),
         (lambda t: t["frames"][0].update(frame_idx=1.5), "frames[0].frame_idx: expected a whole number, found 1.5."),
         (lambda t: t["frames"][0].update(frame_idx=-1), "frames[0].frame_idx: expected a whole number from 0 to"),
