@@ -28,6 +28,11 @@ import django  # noqa: E402
 
 django.setup()  # now, since the conftest of a folder below may import models
 
+from django.conf import settings  # noqa: E402
+
+# hashing that is slow on purpose would be most of the suite's time
+settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
 UNSAFE_BUT_FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 
 
