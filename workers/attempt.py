@@ -88,7 +88,7 @@ class Attempt:
                 services.held(job=self.job)
                 write()
                 whole = result | {"peak_rss_mb": round(self.peak_rss / 1e6, 1)}
-                services.finish(job=self.job, result=whole, stages=dict(self.stages))
+                services.finish(job=self.job, result=whole, stages=self._times())
 
         self.peak_rss = max(self.peak_rss, family_rss())
         patiently(both)

@@ -6,15 +6,12 @@ is accepted at once, and so is a later one while nobody has edited anything; oth
 
 from __future__ import annotations
 
-import json
-import shutil
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from celery import Task
 
-from webapp.events import derivation
-from webapp.events.models import Edit
 from webapp.jobs.broker import app
 from webapp.jobs.models import Job
 from webapp.lib import storage
@@ -36,46 +33,45 @@ def work(attempt: Attempt) -> None:
     if video.blob is None or not video.has_pixels:
         raise Refused("Perception needs a video with pictures.", "video")
     folder = attempt.folder / "run"
-    if not (folder / "complete").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        look(attempt, video, folder)
-        (folder / "complete").touch()
+    folder.mkdir(exist_ok=True)
+    manifest = look(attempt, video, folder)
     attempt.progress("events", 0.0)
-    manifest = json.loads((folder / "run.json").read_text())
     result = {"run": job.parameters["run"], "gaze_samples": manifest["gaze_samples"]}
-    attempt.finish(result, lambda: store(video.id, job, folder))
+    attempt.finish(result, lambda: store(video.id, job, manifest, folder))
 
 
-def look(attempt: Attempt, video: Video, folder: Path) -> None:
-    """Everything that looks at pictures, and the files the page draws from."""
+def look(attempt: Attempt, video: Video, folder: Path) -> dict[str, Any]:
+    """Everything that looks at pictures, and the files the page draws from; returns what run.json holds.
+
+    An attempt that starts over goes on where the last one was: perception keeps its finished pieces in the folder.
+    """
+    from ml.media.index import FrameIndex
+    from ml.perception.pipeline import Options
     from ml.perception.pipeline import perceive as perceive_file
     from ml.social.display import write_display
 
-    from ml.media.index import FrameIndex
-
     assert video.blob is not None
-    parameters = attempt.job.parameters
+    wanted = attempt.job.parameters
+    options = Options(
+        profile=wanted["profile"],
+        rate=wanted["rate"],
+        tracking_rate=wanted.get("tracking_rate"),
+        identity=video.project.link_identities,
+    )
     with storage.local(video.blob.original) as path, storage.local(f"{video.blob.folder}/frames.npz") as frames:
         index = FrameIndex.load(frames)
-        perceive_file(
-            path,
-            folder,
-            index=index,
-            profile=parameters["profile"],
-            rate=parameters["rate"],
-            identity=video.project.link_identities,
-            sha256=video.blob.sha256,
-            progress=attempt.progress,
+        manifest = perceive_file(
+            video=path, index=index, out=folder, options=options, progress=attempt.progress, sha256=video.blob.sha256
         )
     attempt.progress("display", 0.0)
-    write_display(folder, folder / "samples.parquet", index.seconds, index.frames, video.width / video.height)
+    aspect = video.width / video.height
+    write_display(folder, folder / "samples.parquet", seconds=index.seconds, frames=index.frames, aspect=aspect)
+    return manifest
 
 
-def store(video_id: UUID, job: Job, folder: Path) -> None:
-    """The run with its events, in the transaction that ends the job."""
+def store(video_id: UUID, job: Job, manifest: dict[str, Any], folder: Path) -> None:
+    """The run with its events, in the transaction that ends the job. The video is locked first, as edits do."""
     video = Video.objects.select_for_update().get(id=video_id)
-    (folder / "complete").unlink(missing_ok=True)
-    manifest = json.loads((folder / "run.json").read_text())
     added = tracks.add_run(
         run_id=UUID(job.parameters["run"]),
         video=video,
@@ -85,9 +81,4 @@ def store(video_id: UUID, job: Job, folder: Path) -> None:
         manifest=manifest,
         folder=folder,
     )
-    tracks.save_report(run=added, plan=acceptance.plan(video=video, run=added), revision=video.revision)
-    if video.run is not None and Edit.objects.filter(video=video, user__isnull=False).exists():
-        return
-    tracks.accept_run(run=added, user=None)
-    found = derivation.compute(video=video, job=job, preset="strict", min_confidence=None)
-    derivation.apply(derivation=found, user=None)
+    acceptance.settle(run=added, user=None)

@@ -1,0 +1,207 @@
+"""`manage.py up` as its users meet it: started, watched, killed, stopped. One data folder for the whole module."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from webapp.lib.datafolder import HERE, socket_folder
+from webapp.studio import processes
+
+START_S = 90  # a first start on a busy machine
+
+
+class Up:
+    """A running `manage.py up`."""
+
+    def __init__(self, data: Path, *options: str, prefix: tuple[str, ...] = ()) -> None:
+        self.data = data
+        self.output = data.parent / f"{data.name}-{time.monotonic_ns()}.out"
+        env = {k: v for k, v in os.environ.items() if k not in ("SIGHTLINE_DATA", "DJANGO_SETTINGS_MODULE")}
+        env["SIGHTLINE_HEARTBEAT_LIMIT"] = "3"
+        with self.output.open("wb") as file:
+            self.process = subprocess.Popen(
+                [*prefix, sys.executable, "manage.py", "up", "--data", str(data), *options],
+                cwd=HERE, env=env, stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
+            )  # fmt: skip
+
+    def wait(self) -> Up:
+        ready = processes.wait_until(
+            lambda: "Ctrl-C stops it" in self.said() or self.process.poll() is not None, limit_s=START_S
+        )
+        assert ready and self.process.poll() is None, self.said()
+        return self
+
+    def said(self) -> str:
+        return self.output.read_text()
+
+    def note(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads((self.data / "studio.json").read_text())
+        return found
+
+    def family(self) -> list[psutil.Process]:
+        return psutil.Process(self.process.pid).children(recursive=True)
+
+    def get(self, path: str) -> int:
+        line = http.client.HTTPConnection(self.note()["address"].removeprefix("http://"), timeout=10)
+        line.request("GET", path)
+        return line.getresponse().status
+
+    def end(self, number: signal.Signals) -> float:
+        """Seconds until the process was gone."""
+        began = time.monotonic()
+        self.process.send_signal(number)
+        self.process.wait(20)
+        return time.monotonic() - began
+
+
+def living(family: list[psutil.Process]) -> list[str]:
+    names = []
+    for process in family:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+                names.append(process.name())
+    return names
+
+
+def gone(family: list[psutil.Process], limit_s: float) -> bool:
+    return processes.wait_until(lambda: not living(family), limit_s=limit_s)
+
+
+@pytest.fixture(scope="module")
+def data() -> Iterator[Path]:
+    root = Path(tempfile.mkdtemp(prefix="sightline-up-"))
+    root.chmod(0o755)
+    yield root / "data"
+    shutil.rmtree(root)
+    shutil.rmtree(socket_folder(root / "data"), ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def start(data: Path) -> Iterator[Callable[..., Up]]:
+    """`start()`: the studio of a folder, the one that runs already if there is one."""
+    started: dict[Path, Up] = {}
+
+    def begin(*options: str, where: Path = data, prefix: tuple[str, ...] = ()) -> Up:
+        if where not in started or started[where].process.poll() is not None:
+            started[where] = Up(where, *options, prefix=prefix)
+        return started[where].wait()
+
+    yield begin
+    for up in started.values():
+        if up.process.poll() is None:
+            up.end(signal.SIGTERM)
+
+
+def test_it_serves_pages_and_prints_a_login_link_for_a_user_without_password(start: Callable[..., Up]) -> None:
+    up = start()
+    link = re.search(r"once, within an hour: (http://127\.0\.0\.1:\d+/link/\S+/)", up.said())
+    assert link is not None, up.said()
+    path = "/" + link.group(1).split("/", 3)[3]
+    assert up.get("/login/") == 200 and up.get(path) == 200
+    assert set(up.note()["children"]) == {"postgres", "valkey", "web", "cpu", "gpu", "train"}
+    assert (up.data / "secret-key").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_second_start_on_the_same_folder_says_who_is_there(start: Callable[..., Up], data: Path) -> None:
+    up = start()
+    second = Up(data)
+    assert second.process.wait(START_S) == 2
+    said = second.output.read_text().strip()
+    assert f"process {up.process.pid}" in said and up.note()["address"] in said and len(said.splitlines()) == 1
+
+
+def test_a_dead_part_is_started_again_on_the_same_address(start: Callable[..., Up]) -> None:
+    up = start()
+    before = up.note()
+    for name in ("web", "cpu", "valkey", "postgres"):
+        pid = before["children"][name]
+        os.kill(pid, signal.SIGKILL)
+        assert processes.wait_until(lambda: up.note()["children"][name] != pid, limit_s=20), name  # noqa: B023
+    assert processes.wait_until(lambda: serves(up), limit_s=30)
+    assert up.note()["address"] == before["address"]
+
+
+def serves(up: Up) -> bool:
+    try:
+        return up.get("/login/") == 200
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_it_stops_everything_in_order(start: Callable[..., Up], number: signal.Signals) -> None:
+    up = start()
+    family = up.family()
+    assert len(family) >= 6
+    assert up.end(number) < 5
+    assert up.process.returncode == 0
+    assert living(family) == []
+    assert not (up.data / "studio.json").exists()
+    assert "database system is shut down" in (up.data / "logs" / "postgres.log").read_text()
+
+
+def test_nothing_outlives_a_killed_launcher_and_the_next_start_is_clean(start: Callable[..., Up]) -> None:
+    up = start()
+    family = up.family()
+    up.end(signal.SIGKILL)
+    assert gone(family, 5), living(family)
+    assert start().get("/login/") == 200
+
+
+def test_lock_files_of_strangers_do_not_stop_the_next_start(start: Callable[..., Up], data: Path) -> None:
+    start().end(signal.SIGTERM)
+    # as after a power cut, when the process number belongs to somebody else by now
+    (data / "postgres" / "postmaster.pid").write_text(f"{os.getpid()}\n{data / 'postgres'}\n")
+    assert start().get("/login/") == 200
+
+
+def test_a_port_that_is_taken_is_said_and_without_one_the_next_is_used(start: Callable[..., Up], data: Path) -> None:
+    up = start()
+    port = up.note()["address"].rpartition(":")[2]
+    other = Up(data.parent / "other", "--port", port)
+    assert other.process.wait(START_S) == 2
+    assert f"Port {port} cannot be used" in other.output.read_text()
+    beside = start(where=data.parent / "other")
+    assert beside.get("/login/") == 200 and up.get("/login/") == 200
+    assert beside.note()["address"] != up.note()["address"]
+    assert beside.end(signal.SIGTERM) < 5
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to look like somebody else")
+def test_it_works_as_an_ordinary_user_in_a_home_nobody_else_may_enter(start: Callable[..., Up], data: Path) -> None:
+    home = data.parent / "home"
+    home.mkdir(mode=0o700)
+    prefix = ("unshare", "--user", "--map-user=1000", "--map-group=1000")
+    if subprocess.run([*prefix, "true"]).returncode != 0:
+        pytest.skip("user namespaces are not allowed here")
+    up = start(where=home / "data", prefix=prefix)
+    assert up.get("/login/") == 200
+    family = up.family()
+    assert up.end(signal.SIGTERM) < 5 and living(family) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root needs another user for PostgreSQL")
+def test_root_may_keep_the_data_in_a_folder_nobody_else_may_enter(start: Callable[..., Up], data: Path) -> None:
+    home = data.parent / "closed"
+    home.mkdir(mode=0o700)
+    up = start(where=home / "data")
+    family = up.family()
+    assert up.get("/login/") == 200
+    up.end(signal.SIGKILL)
+    assert gone(family, 5), living(family)
