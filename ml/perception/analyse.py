@@ -105,7 +105,7 @@ class Analyser:
         with self._timed("gaze"):
             mesh = self._mesh.mesh(bgr, face)
             readable = mesh.flag >= MESH_FLAG
-            ray = headpose.from_mesh(mesh.points, *bgr.shape[:2]) if readable else None
+            ray = headpose.from_mesh(mesh.points) if readable else None
         if ray is None:
             with self._timed("profile"):
                 pose = own_pose(self._pose, bgr, face, person.box)

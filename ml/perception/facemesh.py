@@ -34,12 +34,16 @@ def face_roi(face: Face) -> Roi:
 
 
 def assemble(outputs: dict[str, Array]) -> Array:
-    """478 x 2 points in crop pixels: the mesh with its refined parts, then the irises (468.. at 33-133, 473..)."""
-    mesh = outputs["Identity_4"].reshape(468, 3)[:, :2].copy()
-    mesh[LEFT_EYE] = outputs["Identity_1"].reshape(71, 2)[: len(LEFT_EYE)]
-    mesh[RIGHT_EYE] = outputs["Identity_5"].reshape(71, 2)[: len(RIGHT_EYE)]
-    mesh[LIPS] = outputs["Identity_3"].reshape(80, 2)[: len(LIPS)]
-    return np.concatenate([mesh, *(outputs[name].reshape(5, 2) for name in ("Identity_2", "Identity_6"))])
+    """478 x 3 points in crop pixels: the mesh with its refined parts, then the irises (468.. at 33-133, 473..).
+
+    The refined x and y keep the mesh's depth; the irises have none (NaN).
+    """
+    mesh = outputs["Identity_4"].reshape(468, 3).copy()
+    mesh[LEFT_EYE, :2] = outputs["Identity_1"].reshape(71, 2)[: len(LEFT_EYE)]
+    mesh[RIGHT_EYE, :2] = outputs["Identity_5"].reshape(71, 2)[: len(RIGHT_EYE)]
+    mesh[LIPS, :2] = outputs["Identity_3"].reshape(80, 2)[: len(LIPS)]
+    irises = np.concatenate([outputs[name].reshape(5, 2) for name in ("Identity_2", "Identity_6")])
+    return np.concatenate([mesh, np.c_[irises, np.full(len(irises), np.nan)]])
 
 
 class FaceMesh:
@@ -52,6 +56,9 @@ class FaceMesh:
 
     def mesh(self, bgr: Image, face: Face) -> Mesh:
         """The face's points in picture pixels; below a flag of 0.5 it is a profile or hidden, and they mean nothing."""
-        patch, matrix = crop(bgr, face_roi(face), PIXELS, cv2.BORDER_REPLICATE)
+        roi = face_roi(face)
+        patch, matrix = crop(bgr, roi, PIXELS, cv2.BORDER_REPLICATE)
         outputs = self._session(patch[None, :, :, ::-1].astype(np.float32) / 255)
-        return Mesh(transform(matrix, assemble(outputs)), float(outputs["Identity"].ravel()[0]))
+        points = assemble(outputs)
+        points = np.c_[transform(matrix, points[:, :2]), points[:, 2] * (roi[1] / PIXELS)]
+        return Mesh(points, float(outputs["Identity"].ravel()[0]))

