@@ -1,0 +1,478 @@
+// Everything a person can do here, by whatever hand: key, button, timeline, picture or list.
+
+import { Topics, clamp, uuid } from "./dom.js";
+import { TYPES, cycleRole, fitRoles, rolesMissing, togglePerson } from "./vocabulary.js";
+
+const NEW_EVENT_S = 1;
+const LOOP_MARGIN_S = 1;
+
+export class Actions extends Topics {
+  constructor({ store, undo, player, window, say }) {
+    super();
+    Object.assign(this, { store, undo, player, window, say });
+    this.partial = null; // {id, participants}: roles on the way to being whole, not saved yet
+    this.looping = false;
+    this.triage = false;
+    this.samples = null;
+    store.on("selection", () => {
+      if (this.partial && !store.isSelected("event", this.partial.id)) this.partial = null;
+      this.#aimLoop();
+    });
+    store.on("span", () => this.#aimLoop());
+    store.on("rows", () => this.#aimLoop());
+  }
+
+  // ---- Permission ----
+
+  #mayEdit() {
+    if (this.store.may("annotate")) return true;
+    this.say("Your role here is to look: ask an admin of the project for the role annotator to edit.", "error");
+    return false;
+  }
+
+  #commit(edit) {
+    return this.#mayEdit() ? this.undo.commit(edit) : null;
+  }
+
+  #commitAll(edits) {
+    return this.#mayEdit() && edits.length ? this.undo.commitAll(edits) : [];
+  }
+
+  // ---- Selecting and going ----
+
+  selectEvent(id, { seek = true } = {}) {
+    const event = this.store.get("event", id);
+    if (!event) return;
+    if (this.store.draft) this.store.setDraft(null);
+    this.store.select("event", [id]);
+    if (seek && !(event.start <= this.player.frame && this.player.frame < event.end)) this.player.seek(event.start);
+    this.#reveal(event);
+  }
+
+  #reveal(event) {
+    const { window } = this;
+    const wide = (event.end - event.start) * window.scale;
+    if (wide < 10) window.show(event.start, event.end, 6);
+    else if (window.x(event.end) > window.width || window.x(event.start) < 0) window.reveal(event.start);
+  }
+
+  selectPerson(id) {
+    const root = this.store.rootOf(id);
+    if (this.store.draft) return; // a draft is being made: it stays until it is saved or dropped
+    this.store.select("person", [root]);
+    this.emit("person", root);
+  }
+
+  zoomToPerson(id) {
+    const tracklets = this.store.trackletsOf(id);
+    if (tracklets.length) this.window.show(tracklets[0].start, Math.max(...tracklets.map((t) => t.end)), 0.04);
+  }
+
+  /** The event after or before the playhead's or the selection's. */
+  neighbour(direction) {
+    const events = this.store.ordered.filter((event) => this.store.passes(event));
+    const chosen = this.store.selectedEvent;
+    let at = chosen ? events.indexOf(chosen) + direction : events.findIndex((event) => event.start >= this.player.frame);
+    if (!chosen && direction < 0) at = (at < 0 ? events.length : at) - 1;
+    if (events[at]) this.selectEvent(events[at].id);
+    else this.say(direction > 0 ? "No event after this one." : "No event before this one.");
+  }
+
+  /** The next proposal that waits for a word: in time, or in triage the least certain one. */
+  nextUnreviewed() {
+    const chosen = this.store.selectedEvent;
+    const open = this.store.ordered.filter((event) => event.status === "proposed" && event.id !== chosen?.id && !this.store.filters.hidden.has(event.type));
+    if (this.triage) open.sort((a, b) => a.confidence - b.confidence);
+    if (!open.length) {
+      this.say("Nothing is left to review in this video.");
+      this.emit("reviewed");
+      return;
+    }
+    const from = chosen ? chosen.start : this.player.frame;
+    const next = this.triage ? open[0] : (open.find((event) => event.start > from || (event.start === from && chosen && event.id > chosen.id)) ?? open[0]);
+    if (this.triage) this.setLooping(true);
+    this.selectEvent(next.id);
+    if (this.triage) {
+      this.window.show(next.start, next.end, 2);
+      this.player.seek(this.player.loop[0]);
+      this.player.play();
+    }
+  }
+
+  setTriage(on) {
+    this.triage = on;
+    this.emit("triage", on);
+    if (on) this.nextUnreviewed();
+    else {
+      this.setLooping(false);
+      this.player.pause();
+    }
+  }
+
+  /** Esc: let go of the innermost thing. */
+  escape() {
+    if (this.partial) {
+      this.partial = null;
+      this.store.emit("selection", this.store.selection);
+    } else if (this.store.draft) this.store.setDraft(null);
+    else if (this.store.selection.kind) this.store.select(null);
+    else if (this.store.marked || this.store.span.in !== null || this.store.span.out !== null) this.store.setSpan(null, null);
+    else if (this.triage) this.setTriage(false);
+  }
+
+  // ---- Loop ----
+
+  setLooping(on) {
+    this.looping = on;
+    this.#aimLoop();
+    this.emit("loop", on);
+  }
+
+  #aimLoop() {
+    const { store, player } = this;
+    if (!this.looping) {
+      player.loop = null;
+      return;
+    }
+    const event = store.draft ?? store.selectedEvent;
+    if (event) {
+      const { times } = store;
+      const margin = this.triage ? LOOP_MARGIN_S : 0;
+      const [low, high] = this.triage ? [0, times.frames] : [event.start, event.end];
+      const from = times.frameAt(Math.max(0, times.zeroed(event.start) - margin));
+      const to = margin ? times.frameAt(times.zeroed(event.end) + margin) : event.end;
+      player.loop = [clamp(from, low, high - 1), clamp(to, from + 1, high)];
+    } else player.loop = store.marked ?? [0, store.times.frames];
+  }
+
+  // ---- Judging events ----
+
+  #chosenEvents() {
+    const { store } = this;
+    if (store.selection.kind !== "event") return [];
+    return store.selection.ids.map((id) => store.get("event", id)).filter(Boolean);
+  }
+
+  setStatus(status) {
+    if (this.store.draft) return status === "confirmed" ? this.saveDraft() : this.store.setDraft(null);
+    const events = this.#chosenEvents();
+    if (!events.length) return this.say("Select an event first; N goes to the next one that waits.");
+    const word = { confirmed: "confirm", rejected: "reject", proposed: "reopen" }[status];
+    const edits = events
+      .filter((event) => event.status !== status)
+      .map((event) => ({ kind: "event.update", object: event.id, fields: { status }, label: `${word} ${this.#name(event)}` }));
+    this.#commitAll(edits);
+    if (events.length > 1) this.say(`${edits.length} events ${status}. Ctrl+Z takes all of them back.`);
+    if (this.triage) this.nextUnreviewed();
+  }
+
+  #name(event) {
+    return `${TYPES[event.type].word.toLowerCase()} ${this.store.describe(event)}`;
+  }
+
+  /** Delete what is selected; a proposal is rejected instead, so that it does not come back. */
+  remove() {
+    const { store } = this;
+    if (store.draft) return store.setDraft(null);
+    if (store.selection.kind === "event") return this.#removeEvents();
+    if (store.selection.kind === "correction" || store.selection.kind === "coverage") {
+      const { kind } = store.selection;
+      const word = kind === "correction" ? "gaze correction" : "coverage";
+      const edits = store.selection.ids.map((id) => ({ kind: `${kind}.delete`, object: id, label: `delete ${word}` }));
+      store.select(null);
+      return this.#commitAll(edits);
+    }
+    return this.say("Select an event, a gaze correction or coverage to delete it.");
+  }
+
+  #removeEvents() {
+    const events = this.#chosenEvents();
+    const edits = events.map((event) =>
+      event.origin === "human"
+        ? { kind: "event.delete", object: event.id, label: `delete ${this.#name(event)}` }
+        : { kind: "event.update", object: event.id, fields: { status: "rejected" }, label: `reject ${this.#name(event)}` },
+    );
+    const rejected = events.filter((event) => event.origin !== "human" && event.status !== "rejected");
+    const wanted = edits.filter((edit, i) => edit.kind === "event.delete" || events[i].status !== "rejected");
+    if (rejected.length) this.say("A proposal is rejected rather than deleted, so that it does not come back.");
+    this.store.select(null);
+    this.#commitAll(wanted);
+  }
+
+  // ---- Spans ----
+
+  /** Give an event, draft, correction or coverage a new span. */
+  setSpan(kind, row, start, end) {
+    if (kind === "draft") return this.store.setDraft({ ...this.store.draft, start, end });
+    const fields = {};
+    if (start !== row.start) fields.start = start;
+    if (end !== row.end) fields.end = end;
+    if (!Object.keys(fields).length) return null;
+    const what = kind === "event" ? this.#name(row) : kind;
+    return this.#commit({ kind: `${kind}.update`, object: row.id, fields, label: `${"start" in fields && "end" in fields ? "move" : "trim"} ${what}` });
+  }
+
+  /** I and O: the selected thing's edge, or the marked span's. The out point is the frame shown, included. */
+  mark(side) {
+    const { store, player } = this;
+    const kind = store.draft ? "draft" : store.selection.kind;
+    const row = store.draft ?? (["event", "correction", "coverage"].includes(kind) ? store.get(kind, store.selection.ids[0]) : null);
+    const frame = player.frame;
+    if (!row) {
+      const { in: from, out: to } = store.span;
+      if (side === "in") store.setSpan(frame, to !== null && to <= frame ? null : to);
+      else store.setSpan(from !== null && from > frame ? null : from, frame + 1);
+      return;
+    }
+    const [low, high] = kind === "coverage" ? [0, store.times.frames] : store.shotAt(row.start);
+    if (frame < low || frame >= high) return this.say(`An event stays inside its shot, frames ${low} to ${high - 1}.`, "error");
+    if (side === "in" && frame >= row.end) return this.say(`The start must lie before the end, frame ${row.end - 1}.`, "error");
+    if (side === "out" && frame < row.start) return this.say(`The end must not lie before the start, frame ${row.start}.`, "error");
+    this.setSpan(kind, row, side === "in" ? frame : row.start, side === "out" ? frame + 1 : row.end);
+  }
+
+  /** Move an edge of the selected thing by some frames. */
+  nudge(side, by) {
+    const { store } = this;
+    const row = store.draft ?? store.selectedEvent;
+    if (!row) return this.say("Select an event to move its edges.");
+    const [low, high] = store.shotAt(row.start);
+    const start = side === "start" ? clamp(row.start + by, low, row.end - 1) : row.start;
+    const end = side === "end" ? clamp(row.end + by, row.start + 1, high) : row.end;
+    this.setSpan(store.draft ? "draft" : "event", row, start, end);
+    this.player.seek(side === "start" ? start : end - 1);
+  }
+
+  // ---- Making events ----
+
+  /** Begin an event of a type; it is saved once its people are there and Enter is pressed. */
+  draft(type, start, end) {
+    if (!this.#mayEdit()) return;
+    const person = this.store.selectedPerson;
+    const participants = person ? togglePerson(type, [], person.id) : [];
+    this.store.setDraft({ id: "draft", type, modality: TYPES[type].modality, start, end, participants, status: "proposed", confidence: 1, origin: "human" });
+    this.store.select(null);
+  }
+
+  /** A type's key: changes the type of the draft or of the selected event; otherwise begins a new event. */
+  typeKey(type, fresh = false) {
+    const { store } = this;
+    if (store.draft) return store.setDraft({ ...store.draft, type, modality: TYPES[type].modality, participants: fitRoles(type, store.draft.participants) });
+    const event = store.selectedEvent;
+    if (event && !fresh) return this.setType(event, type);
+    const [low, high] = store.shotAt(this.player.frame);
+    const span = store.marked ?? [this.player.frame, Math.max(this.player.frame + 1, this.#after(this.player.frame, NEW_EVENT_S))];
+    return this.draft(type, clamp(span[0], low, high - 1), clamp(span[1], low + 1, high));
+  }
+
+  #after(frame, seconds) {
+    return this.store.times.frameAt(this.store.times.zeroed(frame) + seconds);
+  }
+
+  setType(event, type) {
+    if (event.type === type) return;
+    const participants = fitRoles(type, event.participants);
+    const missing = rolesMissing(type, participants);
+    if (missing) return this.say(`${TYPES[type].word}: ${missing.toLowerCase()}. Add people with their number keys first.`, "error");
+    this.#commit({ kind: "event.update", object: event.id, fields: { type, participants }, label: `make it ${TYPES[type].word.toLowerCase()}` });
+  }
+
+  saveDraft() {
+    const { store } = this;
+    const { type, modality, start, end, participants } = store.draft;
+    const missing = rolesMissing(type, participants);
+    if (missing) return this.say(`${TYPES[type].word}: ${missing.toLowerCase()}. Number keys add people.`, "error");
+    const fields = { type, modality, start, end, participants, status: "confirmed" };
+    store.setDraft(null);
+    const record = this.#commit({ kind: "event.create", object: uuid(), fields, label: `new ${TYPES[type].word.toLowerCase()}` });
+    if (record) store.select("event", [record.object]);
+  }
+
+  // ---- Roles ----
+
+  participantsOf(event) {
+    return this.partial?.id === event.id ? this.partial.participants : event.participants;
+  }
+
+  /** A person's key: in or out of the draft or the selected event; otherwise selects the person. */
+  personKey(id) {
+    const event = this.store.draft ?? this.store.selectedEvent;
+    if (!event) return this.selectPerson(id);
+    const root = this.store.rootOf(id);
+    const before = this.participantsOf(event);
+    const mine = before.find(([person]) => this.store.rootOf(person) === root)?.[0] ?? root;
+    const after = togglePerson(event.type, before, mine);
+    if (after === before) return this.say(`${TYPES[event.type].word} ${rolesMissing(event.type, [...before, [root, TYPES[event.type].roles[0][0]]]).toLowerCase()}: take somebody out first.`, "error");
+    this.store.focusPerson = after.some(([person]) => person === mine) ? mine : null;
+    return this.setParticipants(event, after);
+  }
+
+  setParticipants(event, participants) {
+    if (event === this.store.draft) return this.store.setDraft({ ...event, participants });
+    if (!this.#mayEdit()) return null;
+    if (rolesMissing(event.type, participants)) {
+      this.partial = { id: event.id, participants };
+      this.store.emit("selection", this.store.selection);
+      return null;
+    }
+    this.partial = null;
+    if (JSON.stringify(participants) === JSON.stringify(event.participants)) {
+      this.store.emit("selection", this.store.selection);
+      return null;
+    }
+    return this.#commit({ kind: "event.update", object: event.id, fields: { participants }, label: `people of ${TYPES[event.type].word.toLowerCase()}` });
+  }
+
+  /** Give the person in focus the next role of the event. */
+  nextRole(person = this.store.focusPerson) {
+    const event = this.store.draft ?? this.store.selectedEvent;
+    if (!event) return this.say("Select an event to change roles.");
+    if (TYPES[event.type].roles.length < 2) return this.say(`${TYPES[event.type].word} has one role only.`);
+    const participants = this.participantsOf(event);
+    const whose = participants.find(([id]) => id === person)?.[0] ?? participants[0]?.[0];
+    if (!whose) return null;
+    const after = cycleRole(event.type, participants, whose);
+    this.store.focusPerson = whose;
+    return this.setParticipants(event, after);
+  }
+
+  /** Put the next participant in focus for role keys. */
+  nextParticipant() {
+    const event = this.store.draft ?? this.store.selectedEvent;
+    if (!event) return this.say("Select an event to walk through its people.");
+    const ids = this.participantsOf(event).map(([id]) => id);
+    this.store.focusPerson = ids[(ids.indexOf(this.store.focusPerson) + 1) % ids.length] ?? null;
+    return this.store.emit("selection", this.store.selection);
+  }
+
+  setNote(event, note) {
+    if (note === (event.note ?? "")) return;
+    this.#commit({ kind: "event.update", object: event.id, fields: { note }, label: "note" });
+  }
+
+  // ---- Gaze ----
+
+  /** The span a gaze correction speaks for: the marked one, else the sample at the playhead. */
+  gazeSpan(person) {
+    const { store } = this;
+    const frame = this.player.frame;
+    const [low, high] = store.shotAt(store.marked ? store.marked[0] : frame);
+    if (store.marked) return [Math.max(low, store.marked[0]), Math.min(high, store.marked[1])];
+    const tracklet = store.trackletsOf(person).find((t) => t.start <= frame && frame < t.end);
+    const span = (tracklet && this.samples?.sampleSpan(tracklet.track, frame)) ?? [frame, frame + 1];
+    return [clamp(span[0], low, high - 1), clamp(span[1], low + 1, high)];
+  }
+
+  /** Say where a person looks: {kind, x?, y?, target_person?}. What was said before inside the span gives way. */
+  correctGaze(person, said) {
+    const [start, end] = this.gazeSpan(person);
+    const edits = this.#makeRoom(person, start, end);
+    const fields = { person, start, end, kind: said.kind, x: said.x ?? null, y: said.y ?? null, target_person: said.target_person ?? null };
+    const records = this.#commitAll([...edits, { kind: "correction.create", object: uuid(), fields, label: `where ${this.store.personName(person)} looks` }]);
+    if (records.length) this.say(`${this.store.personName(person)}: ${end - start} frame${end - start > 1 ? "s" : ""} corrected, ${start} to ${end - 1}.`);
+  }
+
+  clearGaze(person) {
+    const [start, end] = this.gazeSpan(person);
+    const edits = this.#makeRoom(person, start, end);
+    if (edits.length) this.#commitAll(edits);
+    else this.say("No gaze correction here.");
+  }
+
+  /** Edits that take every correction of a person out of [start, end). */
+  #makeRoom(person, start, end) {
+    const label = "make room for a gaze correction";
+    const edits = [];
+    for (const row of this.store.correctionsOf(person)) {
+      if (row.end <= start || row.start >= end) continue;
+      if (row.start >= start && row.end <= end) edits.push({ kind: "correction.delete", object: row.id, label });
+      else if (row.start < start) edits.push({ kind: "correction.update", object: row.id, fields: { end: start }, label });
+      else edits.push({ kind: "correction.update", object: row.id, fields: { start: end }, label });
+      if (row.start < start && row.end > end) {
+        const { id, version, ...fields } = row;
+        edits.push({ kind: "correction.create", object: uuid(), fields: { ...fields, start: end }, label });
+      }
+    }
+    return edits;
+  }
+
+  // ---- Coverage ----
+
+  /** "Every event of this modality between these people is marked here", over the marked span. */
+  cover(modality = "gaze") {
+    const { store } = this;
+    if (!store.marked) return this.say("Mark a span first: I and O, or drag over a person's lane.", "error");
+    const [start, end] = store.marked;
+    const persons = store.selectedPerson ? [store.selectedPerson.id] : [];
+    const record = this.#commit({ kind: "coverage.create", object: uuid(), fields: { persons, modality, start, end }, label: `${modality} coverage` });
+    if (record) store.select("coverage", [record.object]);
+  }
+
+  // ---- People ----
+
+  renamePerson(id, name) {
+    const person = this.store.person(id);
+    if (person && name.trim() !== person.name) this.#commit({ kind: "person.update", object: person.id, fields: { name: name.trim() }, label: `name of person ${person.number}` });
+  }
+
+  colourPerson(id, colour) {
+    const person = this.store.person(id);
+    if (person && colour !== person.colour) this.#commit({ kind: "person.update", object: person.id, fields: { colour }, label: `colour of person ${person.number}` });
+  }
+
+  /** The higher number becomes an alias of the other, so numbers that people know stay. */
+  mergePerson(id, into) {
+    const name = this.store.personName(id);
+    const record = this.#commit({ kind: "person.merge", object: id, fields: { into }, label: `merge ${name} into ${this.store.personName(into)}` });
+    if (record) this.store.select("person", [into]);
+  }
+
+  /** From the playhead on, this is somebody else. */
+  splitPerson(id, at = this.player.frame) {
+    const later = this.store.trackletsOf(id).filter((tracklet) => tracklet.end > at);
+    if (!later.length) return this.say(`${this.store.personName(id)} is not seen from here on.`, "error");
+    if (later.length === this.store.trackletsOf(id).length && later.every((tracklet) => tracklet.start >= at))
+      return this.say(`${this.store.personName(id)} is not seen before frame ${at}: there is nothing to split off.`, "error");
+    if (!this.#whole(later)) return null;
+    const fresh = uuid();
+    const fields = { tracklets: later.map((tracklet) => tracklet.id), at, new: fresh };
+    const record = this.#commit({ kind: "person.split", object: this.store.rootOf(id), fields, label: `split ${this.store.personName(id)} at frame ${at}` });
+    if (record) this.store.select("person", [fresh]);
+    return record;
+  }
+
+  /** Half a tracklet that was just cut has no name on the server yet. */
+  #whole(tracklets) {
+    if (tracklets.every((tracklet) => !tracklet.id.includes("~"))) return true;
+    this.say("The last split is still being saved; try again in a moment.", "error");
+    return false;
+  }
+
+  splitTracklet(tracklet) {
+    if (!this.#whole([tracklet])) return;
+    const fresh = uuid();
+    const person = this.store.rootOf(tracklet.person);
+    const record = this.#commit({ kind: "person.split", object: person, fields: { tracklets: [tracklet.id], at: null, new: fresh }, label: `new person from ${this.store.personName(person)}` });
+    if (record) this.store.select("person", [fresh]);
+  }
+
+  assignTracklet(tracklet, person) {
+    if (this.#whole([tracklet])) this.#commit({ kind: "tracklet.assign", object: tracklet.id, fields: { person }, label: `tracklet to ${this.store.personName(person)}` });
+  }
+
+  answerIdentity(id, state) {
+    this.#commit({ kind: "identity.answer", object: id, fields: { state }, label: state === "same" ? "same person" : "different people" });
+  }
+
+  // ---- Undo ----
+
+  undoLast() {
+    const label = this.undo.undo();
+    this.say(label ? `Undone: ${label}.` : "Nothing to undo.");
+  }
+
+  redoLast() {
+    const label = this.undo.redo();
+    this.say(label ? `Done again: ${label}.` : "Nothing to do again.");
+  }
+}

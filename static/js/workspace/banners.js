@@ -1,0 +1,240 @@
+// Notices over the workspace: events that may be derived anew, a run that waits to be accepted, and how its job fares.
+
+import { h, icon } from "./dom.js";
+import { TYPES } from "./vocabulary.js";
+
+const CHANGES_GAZE = new Set(["person.merge", "person.split", "tracklet.assign", "identity.answer", "correction.create", "correction.update", "correction.delete"]);
+const WORDS = { added: "new", changed: "changed", removed: "gone", attached: "joined to an event with a word on it" };
+
+export class Banners {
+  constructor({ root, store, queue, api, live, actions, player }) {
+    Object.assign(this, { root, store, queue, api, live, actions, player });
+    this.touched = 0; // edits since the last derivation that may change proposals
+    this.jobs = new Map();
+    this.dismissed = new Set();
+    this.difference = null;
+    this.dialog = document.querySelector("#report");
+    queue.on("saved", ({ record }) => {
+      if (!record || !CHANGES_GAZE.has(record.kind)) return;
+      this.touched++;
+      if (this.difference) this.difference.current = false;
+      this.draw();
+    });
+    live.on("job", (job) => this.#job(job));
+    live.on("reloaded", ({ runChanged }) => this.#reloaded(runChanged));
+    this.#adopt(store.derivation);
+    this.draw();
+  }
+
+  // ---- Jobs ----
+
+  #job(job) {
+    const before = this.jobs.get(job.id);
+    this.jobs.set(job.id, job);
+    const ended = before && before.state !== job.state && ["done", "failed", "cancelled"].includes(job.state);
+    if (ended && job.state === "failed") this.actions.say(`${{ derive: "Deriving events", accept: "Accepting the run", perceive: "Perception" }[job.kind] ?? job.kind} failed: ${job.error}`, "error");
+    if (ended && job.state === "done" && job.kind === "derive") this.#derived(job);
+    if (ended && job.state === "done" && (job.kind === "perceive" || job.kind === "accept")) this.live.reload();
+    if (!before || before.state !== job.state || before.share !== job.share || before.stage !== job.stage) this.draw();
+  }
+
+  #running(kind) {
+    return [...this.jobs.values()].find((job) => job.kind === kind && (job.state === "queued" || job.state === "running"));
+  }
+
+  async #start(kind, path) {
+    try {
+      const { job } = await this.api.post(path);
+      this.jobs.set(job, { id: job, kind, state: "queued", stage: "", share: 0 });
+      this.draw();
+      return job;
+    } catch (error) {
+      this.actions.say(error.message, "error");
+      return null;
+    }
+  }
+
+  #reloaded(runChanged) {
+    if (!runChanged) {
+      this.#adopt(this.store.derivation);
+      this.draw();
+      return;
+    }
+    // Another run has other samples: load the page anew, once everything is saved
+    const leave = () => {
+      if (!this.queue.unsaved) location.reload();
+    };
+    this.queue.on("state", leave);
+    leave();
+  }
+
+  // ---- Deriving events ----
+
+  derive() {
+    this.touched = 0;
+    this.difference = null;
+    return this.#start("derive", `/videos/${this.store.video.id}/derive`);
+  }
+
+  async #adopt(derivation) {
+    if (!derivation) return;
+    try {
+      this.difference = await this.api.get(`/derivations/${derivation.id}`);
+      this.draw();
+    } catch (error) {
+      console.warn("A derivation could not be fetched.", error);
+    }
+  }
+
+  async #derived(job) {
+    const id = job.result?.derivation ?? (await this.api.get(`/videos/${this.store.video.id}/bundle`)).derivation?.id;
+    if (!id) return this.#nothingNew();
+    await this.#adopt({ id });
+    if (this.difference && !Object.values(this.difference.difference).some((items) => items.length)) this.#nothingNew();
+    return this.draw();
+  }
+
+  #nothingNew() {
+    this.difference = null;
+    this.actions.say("Derived again: the proposals stay as they are.");
+    this.draw();
+  }
+
+  async #apply() {
+    try {
+      const { id } = this.difference;
+      this.difference = null;
+      await this.api.post(`/derivations/${id}/apply`);
+      await this.live.fetch();
+      this.actions.say("Applied. Everything with a human's word on it stayed.");
+    } catch (error) {
+      this.actions.say(error.message, "error");
+      if (error.status === 409) this.touched++;
+    }
+    this.draw();
+  }
+
+  #showDifference() {
+    const { difference } = this.difference;
+    const parts = Object.entries(WORDS).map(([name, words]) => {
+      const items = difference[name] ?? [];
+      if (!items.length) return null;
+      return h("section", {}, h("h3", { text: `${items.length} ${words}` }), h("ul", { class: "report-list" }, items.slice(0, 200).map((item) => this.#differenceItem(item))));
+    });
+    this.#open("What deriving again would change", parts);
+  }
+
+  #differenceItem(item) {
+    const id = typeof item === "string" ? item : item.id;
+    const known = id ? this.store.get("event", id) : null;
+    const row = item.machine ?? (typeof item === "string" ? known : item);
+    if (!row) return h("li", { text: "an event that is gone already" });
+    const span = `frames ${row.start} to ${row.end - 1}`;
+    const people = (row.roles ?? row.participants ?? []).map(([person]) => this.store.shortName(person)).join(" ");
+    const go = () => {
+      this.dialog.close();
+      if (known) this.actions.selectEvent(known.id);
+      else this.player.seek(row.start);
+    };
+    return h("li", {}, h("button", { type: "button", class: "link", onclick: go }, icon(row.type ?? known?.type, true), h("span", { text: `${TYPES[row.type ?? known.type].word} ${people}, ${span}` })));
+  }
+
+  // ---- Runs that wait ----
+
+  async #lookAt(layer) {
+    let run;
+    try {
+      run = await this.api.get(`/runs/${layer.id}`);
+    } catch (error) {
+      return this.actions.say(error.message, "error");
+    }
+    const { conflicts = [], known_persons: known, new_persons: fresh } = run.report;
+    const list = conflicts.map((conflict) => {
+      const go = () => {
+        this.dialog.close();
+        if (conflict.kind === "event" && this.store.get("event", conflict.id)) this.actions.selectEvent(conflict.id);
+        else if (Number.isInteger(conflict.frame)) this.player.seek(conflict.frame);
+      };
+      return h("li", {}, h("button", { type: "button", class: "link", onclick: go, text: conflict.sentence }));
+    });
+    return this.#open(`The ${run.profile} run`, [
+      h("section", {}, h("h3", { text: conflicts.length ? `${conflicts.length} of your edits no longer fit` : "Every human edit still fits" }), h("ul", { class: "report-list" }, list)),
+      h("p", { text: `It sees ${known} known and ${fresh} new people. Nothing made by a person is removed by accepting it.` }),
+    ]);
+  }
+
+  #open(title, children) {
+    this.dialog.querySelector("h2").textContent = title;
+    this.dialog.querySelector(".report-body").replaceChildren(...children.filter(Boolean));
+    this.dialog.showModal();
+  }
+
+  // ---- Drawing ----
+
+  draw() {
+    this.root.replaceChildren(...[this.#deriveBanner(), this.#runBanner(), ...this.store.layers.map((layer) => this.#layerBanner(layer))].filter(Boolean));
+  }
+
+  #banner(iconName, words, ...buttons) {
+    return h("div", { class: "banner", role: "status" }, icon(iconName, true), h("span", { class: "banner-words", text: words }), ...buttons);
+  }
+
+  #button(label, onclick, kind = "") {
+    return h("button", { type: "button", class: `button button-small ${kind}`, onclick, text: label });
+  }
+
+  #dismiss(key) {
+    return this.#button("Not now", () => {
+      this.dismissed.add(key);
+      this.draw();
+    }, "button-quiet");
+  }
+
+  #deriveBanner() {
+    const { store } = this;
+    if (!store.may("annotate")) return null;
+    const job = this.#running("derive");
+    if (job) return this.#banner("derive", `Deriving events${job.stage ? `: ${job.stage}` : ""}, ${Math.round(job.share * 100)} %`);
+    if (this.difference && Object.values(this.difference.difference).some((items) => items.length)) {
+      const counts = Object.entries(WORDS)
+        .map(([name, words]) => [this.difference.difference[name]?.length ?? 0, words])
+        .filter(([count]) => count)
+        .map(([count, words]) => `${count} ${words}`)
+        .join(", ");
+      if (!this.difference.current) return this.#banner("derive", "The video was edited since events were derived.", this.#button("Derive again", () => this.derive(), "button-primary"));
+      return this.#banner("derive", `Derived events: ${counts}.`, this.#button("Show", () => this.#showDifference()), this.#button("Apply", () => this.#apply(), "button-primary"), this.#dismissDifference());
+    }
+    const key = `touched ${this.touched}`;
+    if (!this.touched || this.dismissed.has(key)) return null;
+    const words = `${this.touched} edit${this.touched > 1 ? "s" : ""} to people or gaze may change the proposed events.`;
+    return this.#banner("derive", words, this.#button("Re-derive events", () => this.derive(), "button-primary"), this.#dismiss(key));
+  }
+
+  #dismissDifference() {
+    return this.#button("Not now", () => {
+      this.difference = null;
+      this.draw();
+    }, "button-quiet");
+  }
+
+  #runBanner() {
+    const job = this.#running("perceive") ?? this.#running("accept");
+    if (!job) return null;
+    const word = job.kind === "accept" ? "Accepting the run" : "Perception";
+    return this.#banner("layers", job.state === "queued" ? `${word} waits for a worker.` : `${word}: ${job.stage || "starting"}, ${Math.round(job.share * 100)} %`);
+  }
+
+  #layerBanner(layer) {
+    if (this.dismissed.has(layer.id) || this.#running("accept")) return null;
+    const when = new Date(layer.created).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+    const fits = layer.conflicts ? `${layer.conflicts} edit${layer.conflicts > 1 ? "s" : ""} no longer fit${layer.conflicts > 1 ? "" : "s"}` : "every edit still fits";
+    const mayAccept = this.store.may("perceive");
+    return this.#banner(
+      "layers",
+      `A ${layer.profile} run of ${when} waits to be accepted: ${fits}.`,
+      this.#button("Look", () => this.#lookAt(layer)),
+      mayAccept && this.#button("Accept", () => this.#start("accept", `/runs/${layer.id}/accept`), "button-primary"),
+      this.#dismiss(layer.id),
+    );
+  }
+}

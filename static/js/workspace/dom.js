@@ -1,0 +1,112 @@
+// Small helpers for the page: elements, icons, ids and topics.
+
+let sprite = "";
+
+/** Where the icon sprite lies; set once at boot. */
+export function useSprite(url) {
+  sprite = url;
+}
+
+/** An element. `props`: attributes; on* functions become listeners; `class`, `text`, `data` and `style` (object) are understood. */
+export function h(tag, props = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(props)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "text") element.textContent = value;
+    else if (name === "data") Object.assign(element.dataset, value);
+    else if (name === "style") for (const [key, v] of Object.entries(value)) element.style.setProperty(key, v);
+    else if (name === "value") element.value = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export function icon(name, small = false) {
+  const svg = document.createElementNS(SVG, "svg");
+  svg.setAttribute("class", small ? "icon icon-small" : "icon");
+  svg.setAttribute("aria-hidden", "true");
+  const use = document.createElementNS(SVG, "use");
+  use.setAttribute("href", `${sprite}#${name}`);
+  svg.append(use);
+  return svg;
+}
+
+/** A quiet icon button with a name that is both its tooltip and its accessible name. */
+export function iconButton(name, label, onclick, props = {}) {
+  return h(
+    "button",
+    { type: "button", class: "button button-quiet button-icon button-small", title: label, "aria-label": label, onclick, ...props },
+    icon(name, true),
+  );
+}
+
+/** A random UUID, also where the page is not a secure context. */
+export function uuid() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const hex = Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+}
+
+export const clamp = (value, low, high) => Math.max(low, Math.min(high, value));
+
+/** Topics with listeners. */
+export class Topics {
+  #listeners = new Map();
+
+  on(topic, listener) {
+    if (!this.#listeners.has(topic)) this.#listeners.set(topic, new Set());
+    this.#listeners.get(topic).add(listener);
+    return () => this.#listeners.get(topic).delete(listener);
+  }
+
+  emit(topic, detail) {
+    for (const listener of this.#listeners.get(topic) ?? []) listener(detail);
+  }
+}
+
+/** Run `work` at the next animation frame, however often it is asked for until then. */
+export function onceAFrame(work) {
+  let asked = 0;
+  return () => {
+    if (!asked)
+      asked = requestAnimationFrame(() => {
+        asked = 0;
+        work();
+      });
+  };
+}
+
+/** Run `work` after `ms` of quiet. */
+export function afterQuiet(ms, work) {
+  let timer = 0;
+  return (...args) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => work(...args), ms);
+  };
+}
+
+/** First index in `array` (ascending by `key`) whose key is > value. */
+export function upperBound(array, value, key = (item) => item, length = array.length) {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (key(array[middle]) > value) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** Whether keystrokes belong to this element rather than to the page. */
+export function isTyping(element) {
+  if (!element) return false;
+  if (element.isContentEditable || element.tagName === "TEXTAREA") return true;
+  return element.tagName === "INPUT" && !["checkbox", "radio", "button", "range", "color"].includes(element.type);
+}

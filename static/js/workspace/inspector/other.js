@@ -1,0 +1,154 @@
+// Panels of gaze corrections and coverage, and the overview that is shown while nothing is selected.
+
+import { h, icon } from "../dom.js";
+import { CORRECTION_WORDS, TYPES } from "../vocabulary.js";
+import { laneOfCode } from "../ribbon.js";
+import { openProposals, proposalCard } from "./person.js";
+
+const MANY_PEOPLE = 20;
+
+export function correctionPanel(inspector, row) {
+  const { store, actions } = inspector;
+  const whom = row.kind === "person" ? store.personName(row.target_person) : CORRECTION_WORDS[row.kind];
+  return [
+    h("header", { class: "inspector-head" }, icon("target"), h("h2", { text: "Gaze, set by hand" })),
+    inspector.section("Who", inspector.chip(row.person), h("p", { text: `looks at ${whom}` })),
+    inspector.section("When", inspector.spanFields("correction", row)),
+    store.may("annotate") && h("div", { class: "inspector-buttons" }, inspector.button("Delete", "trash", () => actions.remove(), { "data-focus": "delete" })),
+  ];
+}
+
+export function coveragePanel(inspector, row) {
+  const { store, actions } = inspector;
+  const whom = row.persons.length ? row.persons.map((id) => inspector.chip(id)) : [h("p", { text: "Everybody" })];
+  return [
+    h("header", { class: "inspector-head" }, icon("coverage"), h("h2", { text: `${row.modality === "gaze" ? "Gaze" : "Gesture"} coverage` })),
+    h("p", { class: "dim", text: `Somebody declared: every ${row.modality} event of these people inside this span is marked. What is not marked here did not happen.` }),
+    inspector.section("Who", ...whom),
+    inspector.section("When", inspector.spanFields("coverage", row)),
+    store.may("annotate") && h("div", { class: "inspector-buttons" }, inspector.button("Delete", "trash", () => actions.remove(), { "data-focus": "delete" })),
+  ];
+}
+
+export function overviewPanel(inspector) {
+  const { store } = inspector;
+  const proposals = openProposals(store);
+  return [
+    h("header", { class: "inspector-head" }, icon("videos"), h("h2", { text: store.video.name })),
+    progressSection(inspector),
+    spanSection(inspector),
+    proposals.length > 0 &&
+      inspector.section(`The same person? (${proposals.length})`, proposals.slice(0, 6).map((one) => proposalCard(inspector, one))),
+    matrixSection(inspector),
+    factsSection(inspector),
+  ];
+}
+
+function progressSection(inspector) {
+  const { store, actions } = inspector;
+  const counts = { proposed: 0, confirmed: 0, rejected: 0 };
+  const byType = new Map();
+  for (const event of store.ordered) {
+    counts[event.status]++;
+    if (event.status !== "rejected") byType.set(event.type, (byType.get(event.type) ?? 0) + 1);
+  }
+  const total = store.ordered.length;
+  if (!total)
+    return inspector.section(
+      "Events",
+      h("p", { text: "There are no events yet. Perception proposes them; you can also make them by hand: mark a span with I and O, then press M, T, F, C or S." }),
+    );
+  const done = counts.confirmed + counts.rejected;
+  return inspector.section(
+    "Review",
+    h(
+      "div",
+      { class: "progress", role: "img", "aria-label": `${done} of ${total} reviewed` },
+      h("span", { class: "progress-ok", style: { width: `${(100 * counts.confirmed) / total}%` } }),
+      h("span", { class: "progress-no", style: { width: `${(100 * counts.rejected) / total}%` } }),
+    ),
+    h("p", {}, h("b", { text: String(counts.proposed) }), ` to review, ${counts.confirmed} confirmed, ${counts.rejected} rejected`),
+    counts.proposed > 0 &&
+      h("div", { class: "inspector-buttons" }, inspector.button("Next to review", "event-next", () => actions.nextUnreviewed(), { class: "button button-small button-primary", title: "N", "data-focus": "next" })),
+    h("ul", { class: "counts" }, [...byType].sort().map(([type, count]) => h("li", {}, icon(type, true), h("span", { text: TYPES[type].word }), h("b", { text: String(count) })))),
+  );
+}
+
+function spanSection(inspector) {
+  const { store, actions } = inspector;
+  if (!store.marked) return null;
+  const [start, end] = store.marked;
+  const seconds = store.times.zeroed(end) - store.times.zeroed(start);
+  return inspector.section(
+    "Marked span",
+    h("p", { class: "mono", text: `${start} – ${end - 1}   ${seconds.toFixed(2)} s` }),
+    store.may("annotate") &&
+      h(
+        "div",
+        { class: "inspector-buttons" },
+        inspector.button("Gaze covered", "coverage", () => actions.cover("gaze"), { title: "Every gaze event in it is marked (V)", "data-focus": "cover" }),
+        inspector.button("Gestures covered", "coverage", () => actions.cover("gesture"), { title: "Shift+V", "data-focus": "cover-gesture" }),
+        inspector.button("Clear", "x", () => store.setSpan(null, null)),
+      ),
+  );
+}
+
+/** Who looks at whom, how long, over the marked span or the part in view. */
+function matrixSection(inspector) {
+  const { store, timeline, palette } = inspector;
+  if (!timeline.ribbon) return null;
+  const span = store.marked ?? [0, store.times.frames];
+  const people = store.people.filter((person) => store.isPresent(person.id, ...span)).slice(0, MANY_PEOPLE);
+  if (people.length < 2) return null;
+  const seconds = lookingSeconds(inspector, people, span);
+  const most = Math.max(0.001, ...seconds.flat());
+  const headRow = h("tr", {}, h("td"), people.map((person) => h("th", { scope: "col", text: String(person.number), title: store.personName(person.id) })));
+  const rows = people.map((person, i) =>
+    h(
+      "tr",
+      {},
+      h("th", { scope: "row", text: String(person.number), title: store.personName(person.id), style: { "--who": palette.ofPerson(person) } }),
+      people.map((other, j) =>
+        h("td", {
+          class: i === j ? "self" : "cell",
+          style: i === j ? {} : { "--share": `${Math.round(100 * (seconds[i][j] / most))}%` },
+          title: i === j ? undefined : `${store.personName(person.id)} looks at ${store.personName(other.id)}: ${seconds[i][j].toFixed(1)} s`,
+          text: i !== j && seconds[i][j] >= 0.05 ? (seconds[i][j] < 10 ? seconds[i][j].toFixed(1) : String(Math.round(seconds[i][j]))) : "",
+        }),
+      ),
+    ),
+  );
+  return inspector.section(
+    `Who looks at whom (s, ${store.marked ? "marked span" : "whole video"})`,
+    h("div", { class: "matrix-box" }, h("table", { class: "matrix" }, h("thead", {}, headRow), h("tbody", {}, rows))),
+  );
+}
+
+function lookingSeconds({ store, timeline }, people, [start, end]) {
+  const index = new Map(people.map((person, i) => [store.laneOf(person.id), i]));
+  return people.map((person) => {
+    const sums = new Array(people.length).fill(0);
+    timeline.ribbon.lane(store, person.id).runs(start, end, (from, to, code) => {
+      const at = index.get(laneOfCode(code));
+      if (at !== undefined) sums[at] += store.times.zeroed(Math.min(to, end)) - store.times.zeroed(Math.max(from, start));
+    });
+    return sums;
+  });
+}
+
+function factsSection(inspector) {
+  const { store } = inspector;
+  const { video, run, times } = store;
+  const rate = times.frames / times.duration;
+  const facts = [
+    ["Picture", video.has_pixels ? `${video.width} × ${video.height}` : "none, features only"],
+    ["Frames", `${times.frames}, mean ${rate.toFixed(2)} a second`],
+    ["Shots", String(store.shots.length)],
+    run && ["Perception", `${run.profile}, ${run.rate} samples a second`],
+  ].filter(Boolean);
+  return inspector.section(
+    "About",
+    h("dl", { class: "facts" }, facts.map(([name, value]) => h("div", {}, h("dt", { text: name }), h("dd", { text: value })))),
+    (video.warnings ?? []).map((warning) => h("p", { class: "hint-warn", text: warning })),
+  );
+}

@@ -1,0 +1,103 @@
+// "Why was this proposed": the rule in words, its numbers against their limits, and the gaze of the people around it.
+
+import { h } from "../dom.js";
+import { Window } from "../timeline/window.js";
+import { LANE, drawPerson } from "../timeline/people.js";
+
+const two = (value) => Number(value).toFixed(2);
+
+// Per type: the rule as a sentence, and what is measured against which limit.
+const RULES = {
+  sudden_gaze_shift: {
+    words: (d) => `The gaze, seen from the face, moved ${two(d.max_displacement)} picture widths within ${d.window_s} s; the rule asks for ${d.threshold}.`,
+    meters: (d) => [["Displacement", d.max_displacement, d.threshold, "widths"]],
+  },
+  mutual_gaze: {
+    words: (d, seconds) => `Each looked at the other for ${two(seconds)} s (${d.num_samples} samples); the rule asks for ${d.threshold} s.`,
+    meters: (d, seconds) => [["Duration", seconds, d.threshold, "s"]],
+  },
+  joint_attention: {
+    words: (d, seconds) => `Their gaze points lay within ${d.distance_threshold ?? d.threshold ?? "the limit"} of each other for ${two(seconds)} s.`,
+    meters: () => [],
+  },
+  gaze_following: {
+    words: (d) => `The follower's gaze arrived where the leader's had arrived ${two(d.lag_seconds ?? d.lag_s ?? 0)} s before.`,
+    meters: () => [],
+  },
+  attention_capture: {
+    words: (d) => `${d.num_persons ?? "Several"} people's gaze jumped to one place at about the same time.`,
+    meters: () => [],
+  },
+};
+
+/** Elements for the "why" section. `details` may be empty: then only the plot is shown. */
+export function whySection(inspector, event, details) {
+  const { store } = inspector;
+  const seconds = store.times.zeroed(event.end) - store.times.zeroed(event.start);
+  const rule = RULES[event.type];
+  const known = details && Object.keys(details).length > 0;
+  return [
+    known && rule && h("p", { text: rule.words(details, seconds) }),
+    known && rule && rule.meters(details, seconds).filter(([, value]) => Number.isFinite(value)).map((meter) => meterRow(...meter)),
+    plot(inspector, event),
+    known && numbers(details),
+  ];
+}
+
+function meterRow(label, value, limit, unit) {
+  const full = Math.max(value, limit) * 1.25 || 1;
+  return h(
+    "div",
+    { class: "meter" },
+    h("span", { class: "meter-label", text: label }),
+    h(
+      "span",
+      { class: "meter-bar", role: "img", "aria-label": `${label} ${two(value)} ${unit}, limit ${limit} ${unit}` },
+      h("span", { class: "meter-fill", style: { width: `${(100 * value) / full}%` } }),
+      h("span", { class: "meter-limit", style: { left: `${(100 * limit) / full}%` } }),
+    ),
+    h("span", { class: "mono", text: `${two(value)} / ${limit} ${unit}` }),
+  );
+}
+
+/** Every number the rule kept, for who wants to check. */
+function numbers(details) {
+  const rows = [];
+  for (const [name, value] of Object.entries(details)) {
+    if (value === null || typeof value === "object") continue;
+    const words = name.replaceAll("_", " ").replace(/ s$/, " (s)");
+    rows.push(h("div", {}, h("dt", { text: words }), h("dd", { class: "mono", text: Number.isInteger(value) || typeof value !== "number" ? String(value) : value.toFixed(3) })));
+  }
+  return h("details", { class: "numbers" }, h("summary", { text: "All numbers" }), h("dl", {}, rows));
+}
+
+/** The people's ribbons and velocities from a second before to a second after, with the event's span. */
+function plot(inspector, event) {
+  const { store, timeline, palette } = inspector;
+  if (!timeline.ribbon || !event.participants.length) return null;
+  const people = event.participants.map(([id]) => store.person(id)).filter(Boolean).slice(0, 6);
+  const width = Math.max(160, inspector.body.clientWidth - 82);
+  const height = people.length * LANE + 4;
+  const { times } = store;
+  const view = new Window(times.frames, width);
+  view.show(times.frameAt(Math.max(0, times.zeroed(event.start) - 1)), times.frameAt(times.zeroed(event.end) + 1));
+  const canvas = h("canvas", { class: "why-plot", role: "img", "aria-label": "Gaze of the people in this event, from a second before it to a second after" });
+  const ratio = devicePixelRatio || 1;
+  canvas.width = width * ratio;
+  canvas.height = height * ratio;
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+  const pen = canvas.getContext("2d");
+  pen.scale(ratio, ratio);
+  pen.fillStyle = palette.accent;
+  pen.globalAlpha = 0.13;
+  pen.fillRect(view.x(event.start), 0, view.x(event.end) - view.x(event.start), height);
+  pen.globalAlpha = 1;
+  people.forEach((person, i) =>
+    drawPerson(pen, { window: view, store, ribbon: timeline.ribbon, palette, person, y: 2 + i * LANE, threshold: timeline.threshold, rate: timeline.run?.rate ?? 2 }),
+  );
+  pen.fillStyle = palette.accent;
+  for (const edge of [event.start, event.end]) pen.fillRect(Math.round(view.x(edge)), 0, 1, height);
+  const names = people.map((person) => h("span", { text: store.shortName(person.id) }));
+  return h("div", { class: "why" }, h("div", { class: "why-names" }, names), canvas);
+}

@@ -1,0 +1,54 @@
+// Colours from the style sheet for everything drawn on a canvas; read again when the theme changes.
+
+const NAMES = ["bg", "bg-raised", "bg-sunken", "line", "line-strong", "text", "text-dim", "accent", "accent-soft", "danger", "warn", "ok", "focus"];
+const OWN = ["lane", "shot", "scene", "camera", "object", "unusable", "grid"];
+
+export class Palette {
+  #patterns = new Map();
+
+  constructor(onchange) {
+    this.onchange = onchange;
+    this.read();
+    const again = () => {
+      this.read();
+      this.onchange?.();
+    };
+    new MutationObserver(again).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
+  }
+
+  read() {
+    const style = getComputedStyle(document.documentElement);
+    const workspace = getComputedStyle(document.querySelector("#workspace"));
+    for (const name of NAMES) this[name.replace("-", "_")] = style.getPropertyValue(`--${name}`).trim();
+    for (const name of OWN) this[name] = workspace.getPropertyValue(`--ws-${name}`).trim();
+    this.people = Array.from({ length: 20 }, (_, i) => style.getPropertyValue(`--p${i}`).trim());
+    this.font = style.getPropertyValue("--font").trim();
+    this.mono = style.getPropertyValue("--mono").trim();
+    this.dark = style.colorScheme === "dark";
+    this.#patterns.clear();
+  }
+
+  ofPerson(person) {
+    return person ? person.colour || this.people[person.number % 20] : this.text_dim;
+  }
+
+  /** Diagonal lines of a colour on transparent, made once; `step` in device pixels. */
+  hatch(context, colour, step = 6, width = 1.2) {
+    const key = `${colour} ${step} ${width}`;
+    if (!this.#patterns.has(key)) {
+      const tile = new OffscreenCanvas(step, step);
+      const pen = tile.getContext("2d");
+      pen.strokeStyle = colour;
+      pen.lineWidth = width;
+      pen.beginPath();
+      for (const offset of [-step, 0, step]) {
+        pen.moveTo(offset, step);
+        pen.lineTo(offset + step, 0);
+      }
+      pen.stroke();
+      this.#patterns.set(key, context.createPattern(tile, "repeat"));
+    }
+    return this.#patterns.get(key);
+  }
+}

@@ -1,0 +1,278 @@
+// The player. Two promises: the frame named is the frame shown, and a step moves exactly one.
+//
+// A seek goes to the middle of a frame's own interval; the video-frame callback then says which frame is on the screen
+// (its media time against the table of timestamps). One seek is on its way at a time; the newest wish follows it. On
+// pause the last shown frame is sought again, so that a frame that was still under way cannot slip in.
+//
+// The element carries data-frame (named), data-shown (last reported) and data-state (ready, seeking, playing, paused).
+
+import { Topics, clamp } from "./dom.js";
+
+const SILENCE_MS = 150; // after "seeked", how long to wait for a callback before asking what is shown
+const SPEEDS = [1, 2, 4, 8];
+
+export class Player extends Topics {
+  #pending = null; // the frame a seek is under way to
+  #tries = 0;
+  #timer = 0;
+  #jumping = false; // a seek during playback has not arrived yet
+  #reverse = 0; // frame request of the reverse shuttle
+  #shuttle = 0; // -8..8; 0: not shuttling
+  #virtual = null; // playback clock when there is no picture
+
+  /** `video`: null for a video without pixels, which plays on a clock of its own. */
+  constructor(root, video, times) {
+    super();
+    Object.assign(this, { root, video, times, frame: 0, shown: -1, loop: null, speed: 1 });
+    if (!video) return;
+    video.addEventListener("seeked", () => this.#seeked());
+    video.addEventListener("ended", () => this.pause());
+    video.addEventListener("error", () => this.emit("error", video.error?.message || "The video cannot be played."));
+    video.addEventListener("pause", () => {
+      if (this.playing && !video.ended && !this.#reverse) this.pause(); // the browser paused it
+    });
+    this.#listen();
+  }
+
+  get playing() {
+    return this.root.dataset.state === "playing";
+  }
+
+  /** How fast it plays: negative backwards, 0 when it stands. */
+  get rate() {
+    return this.playing ? this.speed * (this.#shuttle || 1) : 0;
+  }
+
+  /** Show the first picture. */
+  async start(frame) {
+    this.#name(clamp(frame, 0, this.times.frames - 1));
+    this.root.dataset.state = "seeking";
+    if (!this.video) return this.#request();
+    if (this.video.readyState < 1) await new Promise((resolve) => this.video.addEventListener("loadedmetadata", resolve, { once: true }));
+    this.#request();
+  }
+
+  // ---- Going somewhere ----
+
+  seek(frame) {
+    const target = clamp(Math.round(frame), 0, this.times.frames - 1);
+    if (this.#reverse) this.#stopReverse();
+    this.#name(target);
+    if (this.playing) this.#jump(target);
+    else this.#request();
+  }
+
+  step(count) {
+    if (this.playing) this.pause();
+    this.seek(this.frame + count);
+  }
+
+  #name(frame) {
+    if (frame === this.frame && this.root.dataset.frame === String(frame)) return;
+    this.frame = frame;
+    this.root.dataset.frame = frame;
+    this.emit("frame", frame);
+  }
+
+  #report(frame) {
+    this.shown = frame;
+    this.root.dataset.shown = frame;
+    this.emit("shown", frame);
+  }
+
+  #request() {
+    if (this.#pending !== null) return;
+    this.#pending = this.frame;
+    this.#tries = 0;
+    this.#setState("seeking");
+    this.#ask(0.5);
+  }
+
+  #ask(share) {
+    if (!this.video) {
+      requestAnimationFrame(() => this.#arrived(this.#pending));
+      return;
+    }
+    const media = this.times.inside(this.#pending, share);
+    // Setting the time it already has brings no callback
+    if (Math.abs(this.video.currentTime - media) < 1e-7) {
+      if (this.shown === this.#pending) this.#arrived(this.shown);
+      else this.#ask(share + 0.1);
+      return;
+    }
+    this.video.currentTime = media;
+  }
+
+  #seeked() {
+    this.#jumping = false;
+    if (this.#pending === null) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#silence(), SILENCE_MS);
+  }
+
+  /** The seek is over but no callback named the wished frame. */
+  #silence() {
+    if (this.#pending === null) return;
+    if (this.shown === this.#pending) this.#arrived(this.shown);
+    else if (this.#tries++ < 3) this.#ask([0.35, 0.65, 0.8][this.#tries - 1]);
+    else {
+      // Name what is shown rather than what was wished
+      this.#pending = null;
+      this.#name(this.shown);
+      this.#setState("paused");
+    }
+  }
+
+  #arrived(frame) {
+    clearTimeout(this.#timer);
+    if (!this.video) this.#report(frame);
+    this.#pending = null;
+    if (this.playing) return;
+    if (this.frame !== frame) this.#request();
+    else {
+      this.#setState(this.#wasReady ? "paused" : "ready");
+      this.#wasReady = true;
+      this.emit("settled", frame);
+    }
+  }
+  #wasReady = false;
+
+  #setState(state) {
+    if (this.#reverse && state !== "playing") return; // stepping backwards is playing
+    if (this.root.dataset.state === state) return;
+    this.root.dataset.state = state;
+    this.emit("state", state);
+  }
+
+  // ---- What the browser shows ----
+
+  #listen() {
+    this.video.requestVideoFrameCallback((now, { mediaTime }) => {
+      this.#listen();
+      const frame = this.times.near(mediaTime);
+      this.#report(frame);
+      if (this.#pending !== null) {
+        if (frame === this.#pending) this.#arrived(frame);
+      } else if (this.playing && !this.#reverse && !this.#jumping) {
+        this.#name(frame);
+        this.#loopBack(frame);
+      }
+    });
+  }
+
+  #loopBack(frame) {
+    if (!this.loop) return;
+    const [start, end] = this.loop;
+    if (frame >= end - 1 || frame < start) this.#jump(start);
+  }
+
+  #jump(frame) {
+    if (!this.video) {
+      this.#virtual = { since: performance.now(), from: this.times.zeroed(frame) };
+      return;
+    }
+    this.#jumping = true;
+    this.video.currentTime = this.times.inside(frame);
+  }
+
+  // ---- Playing ----
+
+  async play() {
+    if (this.#reverse) this.#stopReverse();
+    if (this.frame >= this.times.frames - 1) this.seek(this.loop ? this.loop[0] : 0);
+    else if (this.loop && (this.frame < this.loop[0] || this.frame >= this.loop[1] - 1)) this.seek(this.loop[0]);
+    this.#pending = null;
+    clearTimeout(this.#timer);
+    this.#setState("playing");
+    if (!this.video) return this.#playVirtually();
+    this.video.playbackRate = this.speed * Math.max(1, this.#shuttle);
+    try {
+      await this.video.play();
+    } catch (error) {
+      if (error.name === "AbortError") return; // paused before it began
+      this.#setState("paused");
+      this.emit("error", `The video does not play: ${error.message}`);
+    }
+  }
+
+  pause() {
+    if (!this.playing) return;
+    this.#shuttle = 0;
+    if (this.#reverse) this.#stopReverse();
+    this.#virtual = null;
+    this.video?.pause();
+    this.root.dataset.state = "paused";
+    if (this.video && this.shown >= 0 && !this.#jumping) this.#name(this.shown);
+    this.#jumping = false;
+    this.#pending = null;
+    this.#request(); // to the middle of the frame named, so that no later one slips in
+  }
+
+  toggle() {
+    if (this.playing) this.pause();
+    else this.play();
+  }
+
+  /** J and L: each press in one direction doubles the speed; the other direction starts again at one. */
+  shuttle(direction) {
+    const speed = Math.abs(this.#shuttle);
+    const faster = Math.sign(this.#shuttle) === direction && this.playing ? SPEEDS[Math.min(SPEEDS.indexOf(speed) + 1, SPEEDS.length - 1)] : 1;
+    if (this.playing && Math.sign(this.#shuttle || 1) !== direction) this.pause();
+    this.#shuttle = direction * faster;
+    if (direction > 0) this.play();
+    else this.#playBackwards();
+    this.emit("state", this.root.dataset.state);
+  }
+
+  setSpeed(speed) {
+    this.speed = speed;
+    if (this.video) this.video.playbackRate = speed * Math.max(1, this.#shuttle);
+  }
+
+  /** Backwards: one seek after another, as fast as they come, to where the clock says. */
+  #playBackwards() {
+    this.video?.pause();
+    if (this.#reverse) cancelAnimationFrame(this.#reverse);
+    this.root.dataset.state = "playing";
+    const from = this.times.zeroed(this.frame);
+    const since = performance.now();
+    const speed = this.speed * Math.abs(this.#shuttle);
+    const tick = () => {
+      const left = from - (speed * (performance.now() - since)) / 1000;
+      this.#reverse = requestAnimationFrame(tick);
+      if (this.#pending === null) {
+        const target = left > 0 ? this.times.frameAt(left) : 0;
+        if (target !== this.frame) {
+          this.#name(target);
+          this.#request();
+        } else if (target === 0) this.pause();
+      }
+    };
+    this.#reverse = requestAnimationFrame(tick);
+    this.emit("state", "playing");
+  }
+
+  #stopReverse() {
+    cancelAnimationFrame(this.#reverse);
+    this.#reverse = 0;
+    this.#shuttle = 0;
+    this.#setState(this.#pending === null ? "paused" : "seeking");
+  }
+
+  #playVirtually() {
+    const clock = { since: performance.now(), from: this.times.zeroed(this.frame) };
+    this.#virtual = clock;
+    const tick = () => {
+      if (this.#virtual === null) return;
+      const speed = this.speed * Math.max(1, this.#shuttle);
+      const now = this.#virtual.from + (speed * (performance.now() - this.#virtual.since)) / 1000;
+      const frame = this.times.frameAt(now);
+      this.#name(frame);
+      this.#report(frame);
+      this.#loopBack(frame);
+      if (frame >= this.times.frames - 1 && !this.loop) this.pause();
+      else requestAnimationFrame(tick);
+    };
+    requestAnimationFrame(tick);
+  }
+}

@@ -1,0 +1,156 @@
+// Event bars: one stripe per participant, the type's glyph at the leading edge, the state in how it is filled.
+//
+// proposed: outline with a light hatch; confirmed: solid; edited: solid with a notch; rejected: a thin line;
+// stale: amber edges; not saved yet: a dot at the trailing edge.
+
+import { ROLE_MARKS } from "../vocabulary.js";
+
+export const BAR = 15;
+export const ROW = 18;
+const LEAST_PX = 3;
+
+/** Pixels [left, right) of an event's bar, at least a few wide. */
+export function barSpan(window, event) {
+  const left = window.x(event.start);
+  return [left, Math.max(window.x(event.end), left + LEAST_PX)];
+}
+
+export function drawBar(pen, event, { window, store, palette, glyphs, y, left, right, selected, draft }) {
+  const x0 = Math.max(left, -20);
+  const x1 = Math.min(right, window.width + 20);
+  const width = x1 - x0;
+  const colours = coloursOf(event, store, palette);
+  if (event.status === "rejected") drawRejected(pen, { palette, x0, width, y });
+  else drawBody(pen, event, { palette, x0, width, y, colours, draft });
+  if (event.stale) {
+    pen.fillStyle = palette.warn;
+    pen.fillRect(x0, y, 3, BAR);
+    pen.fillRect(x1 - Math.min(3, width / 2), y, Math.min(3, width / 2), BAR);
+  }
+  if (event.edited && event.status !== "rejected") drawNotch(pen, palette, x1, y, width);
+  if (width > 20) drawFace(pen, event, { store, palette, glyphs, x0: Math.max(x0, 0), x1, y, left });
+  if (store.pendingIds.has(`event:${event.id}`)) {
+    pen.fillStyle = palette.text;
+    pen.beginPath();
+    pen.arc(x1 - 4, y + BAR - 4, 2, 0, 7);
+    pen.fill();
+  }
+  if (selected) drawSelection(pen, { palette, x0, x1, y });
+}
+
+function coloursOf(event, store, palette) {
+  const colours = event.participants.map(([id]) => palette.ofPerson(store.person(id)));
+  return colours.length ? colours : [palette.text_dim];
+}
+
+function drawRejected(pen, { palette, x0, width, y }) {
+  pen.fillStyle = palette.text_dim;
+  pen.fillRect(x0, y + BAR / 2 - 1, width, 2);
+}
+
+function drawBody(pen, event, { palette, x0, width, y, colours, draft }) {
+  const solid = event.status === "confirmed" && !draft;
+  const small = width < 8;
+  if (!small) {
+    pen.save();
+    pen.beginPath();
+    pen.roundRect(x0, y, width, BAR, 3);
+    pen.clip();
+  }
+  const stripe = BAR / colours.length;
+  pen.globalAlpha = solid ? 1 : 0.26;
+  colours.forEach((colour, i) => {
+    pen.fillStyle = colour;
+    pen.fillRect(x0, y + i * stripe, width, stripe + 0.5);
+  });
+  pen.globalAlpha = 1;
+  if (small) {
+    if (!solid) outline(pen, { x0, width, y, colours, draft });
+    return;
+  }
+  if (!solid) {
+    pen.fillStyle = palette.hatch(pen, palette.dark ? "rgb(255 255 255 / 22%)" : "rgb(0 0 0 / 16%)", 7, 1);
+    pen.fillRect(x0, y, width, BAR);
+  }
+  pen.restore();
+  if (!solid) outline(pen, { x0, width, y, colours, draft });
+}
+
+/** The outline of a proposal, in its people's colours: each stripe's edge is that person's. */
+function outline(pen, { x0, width, y, colours, draft }) {
+  pen.lineWidth = 1.25;
+  if (draft) pen.setLineDash([4, 3]);
+  const stripe = BAR / colours.length;
+  colours.forEach((colour, i) => {
+    pen.save();
+    pen.beginPath();
+    pen.rect(x0 - 1, y + i * stripe - (i ? 0 : 1), width + 2, stripe + (i && i < colours.length - 1 ? 0 : 1));
+    pen.clip();
+    pen.strokeStyle = colour;
+    pen.beginPath();
+    pen.roundRect(x0 + 0.5, y + 0.5, Math.max(1, width - 1), BAR - 1, Math.min(3, width / 2));
+    pen.stroke();
+    pen.restore();
+  });
+  pen.setLineDash([]);
+  pen.lineWidth = 1;
+}
+
+function drawNotch(pen, palette, x1, y, width) {
+  const size = Math.min(7, width);
+  pen.fillStyle = palette.bg;
+  pen.beginPath();
+  pen.moveTo(x1 - size, y - 0.5);
+  pen.lineTo(x1 + 0.5, y - 0.5);
+  pen.lineTo(x1 + 0.5, y + size);
+  pen.closePath();
+  pen.fill();
+}
+
+/** Glyph and names, as far as there is room. */
+function drawFace(pen, event, { store, palette, glyphs, x0, x1, y, left }) {
+  const solid = event.status === "confirmed";
+  const colour = event.status === "rejected" ? palette.text_dim : solid ? "#fff" : palette.text;
+  const size = 12;
+  let x = x0 + 3;
+  if (event.status === "rejected") {
+    pen.fillStyle = palette.bg;
+    pen.fillRect(x - 1, y, size + 2, BAR);
+  }
+  if (left > -size) {
+    glyphs.draw(pen, event.type, x, y + (BAR - size) / 2, size, colour);
+    x += size + 4;
+  }
+  if (event.status === "rejected") return;
+  const words = wordsOf(event, store);
+  pen.font = `600 10.5px ${palette.font}`;
+  pen.textBaseline = "middle";
+  pen.textAlign = "left";
+  if (x1 - x - 6 < pen.measureText(words).width) return;
+  if (solid) {
+    pen.strokeStyle = "rgb(0 0 0 / 45%)";
+    pen.lineWidth = 2.5;
+    pen.lineJoin = "round";
+    pen.strokeText(words, x, y + BAR / 2 + 0.5);
+    pen.lineWidth = 1;
+  }
+  pen.fillStyle = colour;
+  pen.fillText(words, x, y + BAR / 2 + 0.5);
+}
+
+function wordsOf(event, store) {
+  if (event.participants.some(([, role]) => ROLE_MARKS[role])) return store.describe(event);
+  return event.participants.map(([id]) => store.shortName(id)).join(" ");
+}
+
+function drawSelection(pen, { palette, x0, x1, y }) {
+  pen.strokeStyle = palette.accent;
+  pen.lineWidth = 2;
+  pen.beginPath();
+  pen.roundRect(x0 - 1.5, y - 1.5, x1 - x0 + 3, BAR + 3, 4);
+  pen.stroke();
+  pen.lineWidth = 1;
+  pen.fillStyle = palette.accent;
+  pen.fillRect(x0 - 3, y + 3, 3, BAR - 6);
+  pen.fillRect(x1, y + 3, 3, BAR - 6);
+}

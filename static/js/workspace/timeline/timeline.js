@@ -1,0 +1,443 @@
+// The timeline: two canvases over one another (what stays, and what moves with the pointer and the playhead), a gutter
+// with names, and the mini-map. Everything is drawn in CSS pixels at the screen's pixel ratio, and only on change.
+
+import { h, icon, onceAFrame, clamp } from "../dom.js";
+import { KIND_WORDS, TYPES } from "../vocabulary.js";
+import { laneOfCode } from "../ribbon.js";
+import { BAR, ROW, barSpan, drawBar } from "./bars.js";
+import { LANE, drawPerson } from "./people.js";
+import { drawGrid, drawRuler } from "./ruler.js";
+import { drawCoverage, drawMarks, drawWaveform } from "./marks.js";
+import { Minimap } from "./minimap.js";
+import { Pointer } from "./pointer.js";
+
+export const RULER = 36;
+const WAVE = 26;
+const COVER = 16;
+const EDGE_PX = 5;
+
+export class Timeline {
+  constructor({ root, store, player, window, palette, glyphs, actions, run }) {
+    Object.assign(this, { root, store, player, window, palette, glyphs, actions, run });
+    this.ribbon = null;
+    this.waveform = null;
+    this.threshold = 0;
+    this.base = root.querySelector(".tl-base");
+    this.top = root.querySelector(".tl-top");
+    this.small = root.querySelector(".tl-minimap");
+    this.gutter = root.querySelector(".tl-gutter");
+    this.readout = root.querySelector(".tl-readout");
+    this.hover = null;
+    this.ghost = null; // what a drag would do
+    this.scrolls = { people: 0, events: 0 };
+    this.redraw = onceAFrame(() => this.#drawBase());
+    this.redrawTop = onceAFrame(() => this.#drawTop());
+    this.minimap = new Minimap({ canvas: this.small, window, store, palette, player, redraw: this.redraw });
+    this.pointer = new Pointer(this);
+    new ResizeObserver(() => this.resize()).observe(root.querySelector(".tl-stage"));
+    window.on("change", () => {
+      if (store.filters.present) this.layout();
+      this.redraw();
+    });
+    store.on("rows", () => this.changed());
+    store.on("selection", () => this.changed());
+    store.on("filters", () => this.changed());
+    store.on("span", () => this.redrawTop());
+    player.on("frame", (frame) => {
+      if (player.playing) window.reveal(frame, true);
+      this.redrawTop();
+    });
+  }
+
+  /** Rows may have come or gone. */
+  changed() {
+    this.layout();
+    this.redraw();
+  }
+
+  resize() {
+    const stage = this.root.querySelector(".tl-stage");
+    this.width = stage.clientWidth;
+    this.height = stage.clientHeight;
+    this.ratio = devicePixelRatio || 1;
+    for (const canvas of [this.base, this.top]) fit(canvas, this.width, this.height, this.ratio);
+    fit(this.small, this.small.parentElement.clientWidth, this.small.parentElement.clientHeight, this.ratio);
+    this.window.resize(this.width);
+    this.changed();
+    this.#drawBase(); // a resized canvas is empty until it is drawn
+  }
+
+  // ---- Where things are ----
+
+  layout() {
+    const { store } = this;
+    const people = store.filters.present
+      ? store.people.filter((person) => store.isPresent(person.id, this.window.start, this.window.end))
+      : store.people.filter((person) => store.trackletsOf(person.id).length || store.isSelected("person", person.id) || !store.run);
+    let y = 4;
+    const lanes = store.laneTypes.map((type) => {
+      const height = 4 + store.lane(type).rows * ROW;
+      const lane = { type, y, height };
+      y += height;
+      return lane;
+    });
+    const cover = { y: y + 2, height: COVER };
+    const eventsHeight = y + COVER + 6;
+    const head = RULER + (this.waveform ? WAVE : 0);
+    const body = Math.max(0, (this.height ?? 300) - head);
+    // both panes get what they need; when there is not enough, events may take up to three fifths
+    const peopleHeight = people.length * LANE + 4;
+    let eventsPane = Math.min(eventsHeight, Math.max(body * 0.6, body - peopleHeight));
+    eventsPane = Math.min(eventsPane, body);
+    const peopleTop = head;
+    const eventsTop = head + body - eventsPane;
+    this.panes = {
+      people: { top: peopleTop, height: eventsTop - peopleTop, inner: peopleHeight },
+      events: { top: eventsTop, height: eventsPane, inner: eventsHeight },
+    };
+    for (const [name, pane] of Object.entries(this.panes))
+      this.scrolls[name] = clamp(this.scrolls[name], 0, Math.max(0, pane.inner - pane.height));
+    this.rows = { people, lanes, cover };
+    this.#drawGutter();
+  }
+
+  /** Vertical position in the canvas of a thing inside a pane. */
+  yOf(pane, y) {
+    return this.panes[pane].top - this.scrolls[pane] + y;
+  }
+
+  scrollPane(name, pixels) {
+    const pane = this.panes[name];
+    const before = this.scrolls[name];
+    this.scrolls[name] = clamp(before + pixels, 0, Math.max(0, pane.inner - pane.height));
+    if (this.scrolls[name] === before) return false;
+    this.#drawGutter();
+    this.redraw();
+    return true;
+  }
+
+  /** Bring a person's lane into view. */
+  revealPerson(id) {
+    const index = this.rows.people.findIndex((person) => person.id === id);
+    const pane = this.panes.people;
+    const y = index * LANE;
+    if (index < 0) return;
+    if (y < this.scrolls.people) this.scrollPane("people", y - this.scrolls.people);
+    else if (y + LANE > this.scrolls.people + pane.height) this.scrollPane("people", y + LANE - pane.height - this.scrolls.people);
+  }
+
+  paneAt(y) {
+    if (y < RULER) return "ruler";
+    if (y < this.panes.people.top) return "wave";
+    return y < this.panes.events.top ? "people" : "events";
+  }
+
+  personAt(y) {
+    const index = Math.floor((y - this.yOf("people", 2)) / LANE);
+    return this.rows.people[index] ?? null;
+  }
+
+  laneAt(y) {
+    const inner = y - this.yOf("events", 0);
+    return this.rows.lanes.find((lane) => inner >= lane.y && inner < lane.y + lane.height) ?? null;
+  }
+
+  barTop(event, lane = this.rows.lanes.find((one) => one.type === event.type)) {
+    if (!lane) return null;
+    return this.yOf("events", lane.y + 2 + (this.store.lane(event.type).rowOf.get(event.id) ?? 0) * ROW);
+  }
+
+  /** What lies under a point: {pane, frame, person?, lane?, kind?, row?, edge?}. */
+  locate(x, y) {
+    const found = { pane: this.paneAt(y), frame: this.window.frame(x), x, y };
+    if (found.pane === "people") {
+      found.person = this.personAt(y);
+      if (found.person) this.#locateCorrection(found, x, y);
+    } else if (found.pane === "events") {
+      found.lane = this.laneAt(y);
+      if (found.lane) this.#locateEvent(found, x, y);
+      else this.#locateCoverage(found, x, y);
+    }
+    return found;
+  }
+
+  #locateEvent(found, x, y) {
+    const { store } = this;
+    const reach = 12 / this.window.scale;
+    const near = store.inView(found.lane.type, found.frame - reach, found.frame + reach);
+    if (this.store.draft?.type === found.lane.type) near.push(this.store.draft);
+    let best = null;
+    for (const event of near) {
+      const top = event === store.draft ? this.yOf("events", found.lane.y + 2) : this.barTop(event, found.lane);
+      const [left, right] = barSpan(this.window, event);
+      const selected = event === store.draft || store.isSelected("event", event.id);
+      const slack = selected ? EDGE_PX : 2;
+      if (y < top - 1 || y > top + BAR + 1 || x < left - slack || x > right + slack) continue;
+      const distance = x < left ? left - x : x > right ? x - right : 0;
+      const rank = (selected ? -100 : 0) + distance;
+      if (!best || rank < best.rank) best = { event, left, right, rank, selected };
+    }
+    if (!best) return;
+    found.kind = best.event === store.draft ? "draft" : "event";
+    found.row = best.event;
+    found.edge = edgeOf(x, best.left, best.right, best.selected);
+  }
+
+  #locateCorrection(found, x, y) {
+    const top = this.yOf("people", this.rows.people.indexOf(found.person) * LANE + 2);
+    if (y > top + 19) return;
+    for (const row of this.store.correctionsOf(found.person.id).toReversed()) {
+      const [left, right] = barSpan(this.window, row);
+      if (x < left - 3 || x > right + 3) continue;
+      Object.assign(found, { kind: "correction", row, edge: edgeOf(x, left, right, this.store.isSelected("correction", row.id)) });
+      return;
+    }
+  }
+
+  #locateCoverage(found, x, y) {
+    const top = this.yOf("events", this.rows.cover.y);
+    if (y < top - 2) return;
+    found.cover = true;
+    for (const row of this.store.all("coverage")) {
+      const [left, right] = barSpan(this.window, row);
+      if (x < left - 3 || x > right + 3) continue;
+      Object.assign(found, { kind: "coverage", row, edge: edgeOf(x, left, right, this.store.isSelected("coverage", row.id)) });
+      return;
+    }
+  }
+
+  // ---- Drawing ----
+
+  #drawBase() {
+    if (!this.width || !this.rows) return;
+    const { window, store, palette, width, height, ratio } = this;
+    const pen = this.base.getContext("2d", { alpha: false });
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.fillStyle = palette.bg;
+    pen.fillRect(0, 0, width, height);
+    this.#drawPane(pen, "people", () => this.#drawPeople(pen));
+    this.#drawPane(pen, "events", () => this.#drawEvents(pen));
+    pen.fillStyle = palette.line_strong;
+    pen.fillRect(0, this.panes.events.top - 0.5, width, 1);
+    drawRuler(pen, { window, times: store.times, store, palette, width, height: RULER });
+    if (this.waveform) drawWaveform(pen, { window, times: store.times, palette, waveform: this.waveform, y: RULER, height: WAVE });
+    this.#drawScrollbars(pen);
+    const small = this.small.getContext("2d", { alpha: false });
+    small.setTransform(ratio, 0, 0, ratio, 0, 0);
+    this.minimap.draw(small, this.small.width / ratio, this.small.height / ratio);
+    this.#drawTop();
+    this.drawn = true;
+  }
+
+  #drawPane(pen, name, work) {
+    const { top, height } = this.panes[name];
+    pen.save();
+    pen.beginPath();
+    pen.rect(0, top, this.width, height);
+    pen.clip();
+    drawGrid(pen, { window: this.window, times: this.store.times, store: this.store, palette: this.palette, top, bottom: top + height });
+    work();
+    pen.restore();
+  }
+
+  #drawPeople(pen) {
+    const { top, height } = this.panes.people;
+    const { window, store, ribbon, palette, threshold } = this;
+    this.rows.people.forEach((person, i) => {
+      const y = this.yOf("people", 2 + i * LANE);
+      if (y + LANE < top || y > top + height) return;
+      if (store.isSelected("person", person.id)) {
+        pen.fillStyle = palette.accent_soft;
+        pen.globalAlpha = 0.55;
+        pen.fillRect(0, y, this.width, LANE);
+        pen.globalAlpha = 1;
+      }
+      drawPerson(pen, { window, store, ribbon, palette, person, y, threshold, rate: this.run?.rate ?? 2 });
+      pen.fillStyle = palette.line;
+      pen.fillRect(0, y + LANE - 0.5, this.width, 0.5);
+    });
+  }
+
+  #drawEvents(pen) {
+    const { window, store, palette, glyphs } = this;
+    const start = window.start - 4 / window.scale;
+    const end = window.end;
+    for (const lane of this.rows.lanes) {
+      const bottom = this.yOf("events", lane.y + lane.height) - 0.5;
+      pen.fillStyle = palette.line;
+      pen.fillRect(0, bottom, this.width, 0.5);
+      const later = [];
+      for (const event of store.inView(lane.type, start, end)) {
+        const y = this.barTop(event, lane);
+        const [left, right] = barSpan(window, event);
+        const selected = store.isSelected("event", event.id);
+        const shared = { window, store, palette, glyphs, y, left, right, selected };
+        if (selected) later.push([event, shared]);
+        else drawBar(pen, event, shared);
+      }
+      for (const [event, shared] of later) drawBar(pen, event, shared);
+    }
+    drawCoverage(pen, { window, store, palette, y: this.yOf("events", this.rows.cover.y), height: COVER });
+    this.#drawDraft(pen);
+  }
+
+  #drawDraft(pen) {
+    const { draft } = this.store;
+    const lane = draft && this.rows.lanes.find((one) => one.type === draft.type);
+    if (!lane) return;
+    const [left, right] = barSpan(this.window, draft);
+    const { window, store, palette, glyphs } = this;
+    drawBar(pen, draft, { window, store, palette, glyphs, y: this.yOf("events", lane.y + 2), left, right, selected: true, draft: true });
+  }
+
+  #drawScrollbars(pen) {
+    for (const [name, { top, height, inner }] of Object.entries(this.panes)) {
+      if (inner <= height + 1) continue;
+      pen.fillStyle = this.palette.line_strong;
+      pen.globalAlpha = 0.55;
+      const length = Math.max(18, (height * height) / inner);
+      pen.beginPath();
+      pen.roundRect(this.width - 6, top + ((height - length) * this.scrolls[name]) / (inner - height), 4, length, 2);
+      pen.fill();
+      pen.globalAlpha = 1;
+    }
+  }
+
+  #drawTop() {
+    if (!this.width || !this.rows) return;
+    const pen = this.top.getContext("2d");
+    pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+    pen.clearRect(0, 0, this.width, this.height);
+    drawMarks(pen, this);
+    this.#drawSmallPlayhead();
+  }
+
+  /** The playhead on the mini-map is an element of its own, so that the map need not be drawn again. */
+  #drawSmallPlayhead() {
+    this.mark ??= this.root.querySelector(".tl-minimap-head");
+    const share = (this.player.frame + 0.5) / this.store.times.frames;
+    this.mark.style.transform = `translateX(${share * this.small.clientWidth}px)`;
+  }
+
+  // ---- Names at the left ----
+
+  /** Portraits have come. */
+  refreshNames() {
+    this.gutterKey = null;
+    this.#drawGutter();
+  }
+
+  #drawGutter() {
+    const key = [
+      this.rows.people.map((p) => `${p.id}${p.version}`).join(),
+      this.rows.lanes.map((lane) => `${lane.type}${lane.height}`).join(),
+      this.store.selection.ids.join(),
+      JSON.stringify(this.panes),
+      this.palette.dark,
+    ].join("|");
+    if (key !== this.gutterKey) {
+      this.gutterKey = key;
+      this.#buildGutter();
+    }
+    for (const name of ["people", "events"])
+      this.gutter.querySelector(`.tl-names-${name} > div`).style.transform = `translateY(${-this.scrolls[name]}px)`;
+  }
+
+  #buildGutter() {
+    const { people, lanes, cover } = this.rows;
+    const names = (name, children) => {
+      const { top, height } = this.panes[name];
+      return h("div", { class: `tl-names tl-names-${name}`, style: { top: `${top}px`, height: `${height}px` } }, h("div", {}, children));
+    };
+    this.gutter.replaceChildren(
+      this.waveform ? h("span", { class: "tl-name-wave", style: { top: `${RULER}px`, height: `${WAVE}px` }, text: "Sound" }) : "",
+      names("people", people.map((person, i) => this.#personName(person, 2 + i * LANE))),
+      names("events", [
+        ...lanes.map((lane) =>
+          h(
+            "div",
+            { class: "tl-name-lane", style: { top: `${lane.y}px`, height: `${lane.height}px` }, title: TYPES[lane.type].word },
+            icon(lane.type, true),
+            h("span", { text: TYPES[lane.type].short }),
+            h("span", { class: "tl-count", text: String(this.store.lane(lane.type).events.length) }),
+          ),
+        ),
+        h("div", { class: "tl-name-lane", style: { top: `${cover.y}px`, height: `${cover.height}px` } }, icon("coverage", true), h("span", { text: "Covered" })),
+      ]),
+    );
+    for (const name of ["people", "events"])
+      this.gutter.querySelector(`.tl-names-${name}`).addEventListener(
+        "wheel",
+        (event) => {
+          if (this.scrollPane(name, event.deltaY)) event.preventDefault();
+        },
+        { passive: false },
+      );
+  }
+
+  #personName(person, y) {
+    const colour = this.palette.ofPerson(person);
+    return h(
+      "button",
+      {
+        type: "button",
+        class: "tl-name-person",
+        style: { top: `${y}px`, height: `${LANE}px` },
+        "aria-pressed": String(this.store.isSelected("person", person.id)),
+        title: this.store.personName(person.id),
+        onclick: () => this.actions.selectPerson(person.id),
+        ondblclick: () => this.actions.zoomToPerson(person.id),
+      },
+      this.thumbs?.element(person.id) ?? h("span", { class: "tl-face", style: { "--who": colour }, text: String(person.number) }),
+      h("span", { class: "tl-who" }, h("b", { text: this.store.personName(person.id) }), h("i", { text: this.#presence(person.id) })),
+    );
+  }
+
+  #presence(id) {
+    const { times } = this.store;
+    const seconds = this.store.trackletsOf(id).reduce((sum, t) => sum + times.zeroed(t.end) - times.zeroed(t.start), 0);
+    return seconds >= 60 ? `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s seen` : `${seconds.toFixed(1)} s seen`;
+  }
+
+  // ---- Read-out ----
+
+  /** One line about what is under the pointer. */
+  describe(found) {
+    const frame = clamp(Math.floor(found.frame), 0, this.store.times.frames - 1);
+    const parts = [this.store.times.name(frame)];
+    if (found.kind === "event") parts.push(`${TYPES[found.row.type].word}: ${this.store.describe(found.row)} · ${found.row.status}, ${Math.round(found.row.confidence * 100)} %`);
+    else if (found.person) parts.push(...this.#describePerson(found.person, frame));
+    else if (found.lane) parts.push(TYPES[found.lane.type].word);
+    return parts.join("   ");
+  }
+
+  #describePerson(person, frame) {
+    const name = this.store.personName(person.id);
+    const correction = this.store.correctionAt(person.id, frame);
+    if (correction) {
+      const whom = correction.kind === "person" ? this.store.personName(correction.target_person) : correction.kind;
+      return [`${name} looks at ${whom} (set by hand)`];
+    }
+    if (!this.ribbon) return [name];
+    const { code, filled, velocity } = this.ribbon.lane(this.store, person.id).at(frame);
+    const lane = laneOfCode(code);
+    const target = lane >= 0 ? this.store.personName(this.store.people[lane].id) : KIND_WORDS[code];
+    const looks = code ? `${name} → ${target}${filled ? " (filled by rule)" : ""}` : `${name}: nothing measured`;
+    return Number.isNaN(velocity) ? [looks] : [looks, `moves ${velocity.toFixed(2)}`];
+  }
+}
+
+function fit(canvas, width, height, ratio) {
+  canvas.width = Math.max(1, Math.round(width * ratio));
+  canvas.height = Math.max(1, Math.round(height * ratio));
+  canvas.style.width = `${width}px`;
+  canvas.style.height = `${height}px`;
+}
+
+/** Which edge of a bar a point is on: "start", "end" or null for the body. Small bars have edges outside only. */
+function edgeOf(x, left, right, selected) {
+  const inside = right - left >= 18 ? EDGE_PX : selected ? 0 : -1;
+  if (x <= left + inside && x >= left - EDGE_PX) return "start";
+  if (x >= right - inside && x <= right + EDGE_PX) return "end";
+  return null;
+}

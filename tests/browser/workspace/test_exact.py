@@ -1,0 +1,175 @@
+"""The frame named is the frame shown: on clips with the number burnt into the picture, read back from the pixels."""
+
+from __future__ import annotations
+
+import base64
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests import clips
+from tests.browser.workspace import seed
+from tests.browser.workspace.conftest import settle
+
+SHORT = ("25", "variable", "rotated-90", "trimmed")
+LONG = ("10", "23.976", "59.94", "bframes", "random", "random-bframes", "late-start", "trimmed-bframes", "open-gop")
+
+# In the page: `look` reads the picture as the browser shows it, scaled down, as grey bytes in base64, with what the page
+# says about it; `walk` gives one keystroke or frame number after another and looks each time the player stands still.
+SCRIPT = """() => {
+  const { dataset } = document.querySelector('#player');
+  const video = document.querySelector('#video');
+  const canvas = new OffscreenCanvas(120, Math.round(120 * video.videoHeight / video.videoWidth));
+  const pen = canvas.getContext('2d', { willReadFrequently: true });
+  globalThis.look = () => {
+    pen.drawImage(video, 0, 0, canvas.width, canvas.height);
+    const { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
+    let bytes = '';
+    for (let i = 0; i < data.length; i += 4) bytes += String.fromCharCode(data[i]);
+    return { frame: Number(dataset.frame), shown: Number(dataset.shown), width: canvas.width, pixels: btoa(bytes) };
+  };
+  const still = () => dataset.frame === dataset.shown && (dataset.state === 'paused' || dataset.state === 'ready');
+  const standing = async () => {
+    for (let turn = 0; turn < 600 && !still(); turn++) await new Promise((done) => requestAnimationFrame(done));
+  };
+  globalThis.walk = async (wishes) => {
+    const seen = [];
+    const field = document.querySelector('#frame-field');
+    for (const wish of wishes) {
+      if (typeof wish === 'number') {
+        field.value = String(wish);
+        field.dispatchEvent(new Event('change', { bubbles: true }));
+      } else document.body.dispatchEvent(new KeyboardEvent('keydown', { key: wish, bubbles: true, cancelable: true }));
+      await standing();
+      seen.push(look());
+    }
+    return seen;
+  };
+}"""
+
+
+def read(seen: dict[str, Any]) -> tuple[int, int, int]:
+    """(number in the picture, frame named, frame reported)."""
+    grey = np.frombuffer(base64.b64decode(seen["pixels"]), np.uint8).reshape(-1, seen["width"])
+    return clips.read_number(np.repeat(grey[:, :, None], 3, axis=2)), seen["frame"], seen["shown"]
+
+
+def look(page: Any) -> tuple[int, int, int]:
+    return read(page.evaluate("look()"))
+
+
+def walk(page: Any, wishes: list[str] | list[int]) -> list[tuple[int, int, int]]:
+    return [read(seen) for seen in page.evaluate("walk", wishes)]
+
+
+@pytest.fixture
+def counter(tmp_path: Path, crew: Any, visit: Any) -> Any:
+    """`counter(kind)`: the workspace of a clip of that kind, and the numbers that its frames show."""
+
+    def open_clip(kind: str) -> tuple[Any, list[int]]:
+        clip = clips.make(kind, tmp_path)
+        video = seed.clip_video(crew.project, clip.path)
+        assert video.frames == len(clip.numbers)
+        page = visit(crew.bob).open(video)
+        page.evaluate(SCRIPT)
+        return page, clip.numbers
+
+    return open_clip
+
+
+def check(page: Any, numbers: list[int], frame: int) -> None:
+    number, named, shown = look(page)
+    assert (numbers[frame], frame, frame) == (number, named, shown)
+
+
+def truth(numbers: list[int], frames: list[int]) -> list[tuple[int, int, int]]:
+    return [(numbers[frame], frame, frame) for frame in frames]
+
+
+def step_through(page: Any, numbers: list[int]) -> None:
+    last = len(numbers) - 1
+    assert walk(page, [0]) == truth(numbers, [0])
+    assert walk(page, ["."] * last) == truth(numbers, list(range(1, last + 1)))
+    assert walk(page, [","] * last) == truth(numbers, list(range(last - 1, -1, -1)))
+
+
+def seek_around(page: Any, numbers: list[int], times: int) -> None:
+    rng = random.Random(5)
+    frames = [rng.randrange(len(numbers)) for _ in range(times)]
+    assert walk(page, frames) == truth(numbers, frames)
+
+
+def pause_around(page: Any, numbers: list[int], times: int) -> None:
+    rng = random.Random(6)
+    for _ in range(times):
+        page.fill("#frame-field", str(rng.randrange(max(1, len(numbers) // 2))))
+        page.keyboard.press("Enter")
+        settle(page)
+        page.keyboard.press("Space")
+        page.wait_for_timeout(rng.uniform(30, 500))
+        page.keyboard.press("Space" if page.get_attribute("#player", "data-state") == "playing" else "K")
+        settle(page)
+        number, named, shown = look(page)
+        assert (number, shown) == (numbers[named], named)
+
+
+@pytest.mark.parametrize("kind", SHORT)
+def test_every_step_shows_the_next_frame_and_back(counter: Any, kind: str) -> None:
+    step_through(*counter(kind))
+
+
+@pytest.mark.parametrize("kind", SHORT)
+def test_seeks_and_pauses_show_the_frame_that_is_named(counter: Any, kind: str) -> None:
+    page, numbers = counter(kind)
+    seek_around(page, numbers, 30)
+    pause_around(page, numbers, 8)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", [*SHORT, *LONG])
+def test_it_stays_exact_over_long_sweeps(counter: Any, kind: str) -> None:
+    page, numbers = counter(kind)
+    step_through(page, numbers)
+    seek_around(page, numbers, 200)
+    pause_around(page, numbers, 40)
+
+
+def test_ten_quick_steps_move_exactly_ten_frames(counter: Any) -> None:
+    page, numbers = counter("variable")
+    for _ in range(10):
+        page.keyboard.press(".")
+    settle(page)
+    check(page, numbers, 10)
+    page.keyboard.press("Shift+,")
+    settle(page)
+    check(page, numbers, 0)
+
+
+def test_the_shuttle_runs_both_ways_and_stops_on_what_it_names(counter: Any) -> None:
+    page, numbers = counter("25")
+    page.keyboard.press("L")
+    page.wait_for_function("() => Number(document.querySelector('#player').dataset.frame) > 15")
+    page.keyboard.press("K")
+    settle(page)
+    number, named, _ = look(page)
+    assert number == numbers[named] and named > 10
+    page.keyboard.press("J")
+    page.wait_for_function(f"() => Number(document.querySelector('#player').dataset.frame) < {named - 5}")
+    page.keyboard.press("K")
+    settle(page)
+    number, back, _ = look(page)
+    assert number == numbers[back] and back < named
+
+
+def test_the_last_frame_is_reached_and_named_when_the_video_ends(counter: Any) -> None:
+    page, numbers = counter("25")
+    page.fill("#frame-field", str(len(numbers) - 8))
+    page.keyboard.press("Enter")
+    settle(page)
+    page.keyboard.press("Space")
+    page.wait_for_function("() => document.querySelector('#player').dataset.state === 'paused'")
+    settle(page)
+    check(page, numbers, len(numbers) - 1)
