@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from ml.social.events import detect
 
+from ml.social.events import detect
 from ml.social.scene import CAMERA, OBJECT, OFF, PERSON, SCENE, UNUSABLE, Correction, Scene
 from webapp.events.models import GazeCorrection
 from webapp.library.frames import frame_seconds

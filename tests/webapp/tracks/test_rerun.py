@@ -1,0 +1,125 @@
+"""Perception runs again after thirty human edits: every one is still there, and nothing rejected comes back."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from tests.webapp.factories import edit
+from tests.webapp.runs import make_filmed_video, write_run_folder
+from webapp.events.models import Edit, Event
+from webapp.library.models import Video
+from webapp.tracks import acceptance, services
+from webapp.tracks.models import Person, Run, Tracklet
+
+pytestmark = pytest.mark.django_db
+
+
+def add_run(video: Video, folder: Path, **scene: Any) -> Run:
+    manifest = write_run_folder(folder, **scene)
+    return services.add_run(
+        run_id=uuid.uuid4(), video=video, job=None, profile="embedded", origin="perception", manifest=manifest, folder=folder
+    )
+
+
+def said(video: Video) -> dict[str, Any]:
+    """Everything a human has a word on, as it stands."""
+    events = Event.objects.filter(video=video, set__kind="working").prefetch_related("participations")
+    return {
+        "events": {
+            str(e.id): (e.type, e.start, e.end, e.status, e.note, sorted((str(p.person_id), p.role) for p in e.participations.all()))
+            for e in events
+        },
+        "persons": {str(p.id): (p.number, p.name, p.colour, p.merged_into_id) for p in Person.objects.filter(video=video)},
+    }  # fmt: skip
+
+
+def thirty_edits(video: Video, bob: Any) -> None:
+    people = list(Person.objects.filter(video=video).order_by("number"))
+    for person, name in zip(people, ("Ann", "Ben", "Cat", "Dan"), strict=True):  # 4 names
+        edit(video, bob, "person.update", person.id, 1, name=name, colour="#0072b2")
+    proposals = list(Event.objects.filter(video=video, set__kind="proposal").order_by("start", "id"))
+    assert len(proposals) >= 18
+    for event in proposals[:8]:  # 8 confirmed
+        edit(video, bob, "event.update", event.id, 1, status="confirmed")
+    for event in proposals[8:13]:  # 5 rejected
+        edit(video, bob, "event.update", event.id, 1, status="rejected")
+    for event in proposals[13:18]:  # 5 trimmed to their last third, so that overlap alone would not find them again
+        start = event.end - max(1, (event.end - event.start) // 3)
+        edit(video, bob, "event.update", event.id, 1, status="confirmed", start=start)
+    roles = [[str(people[0].id), "member"], [str(people[1].id), "member"]]
+    for n in range(5):  # 5 new events
+        edit(video, bob, "event.create", uuid.uuid4(), type="mutual_gaze", start=3 + n, end=9 + n, participants=roles)
+    new = uuid.uuid4()  # a split and a merge
+    tracklet = Tracklet.objects.get(run=video.run, person=people[3])
+    version = Person.objects.get(id=people[3].id).version
+    edit(video, bob, "person.split", people[3].id, version, tracklets=[str(tracklet.id)], at=700, new=str(new))
+    edit(video, bob, "person.merge", new, 1, into=str(people[3].id))
+    edit(video, bob, "correction.create", uuid.uuid4(), person=str(people[2].id), start=50, end=90, kind="camera")
+    assert Edit.objects.filter(video=video, user=bob).count() == 30
+
+
+@pytest.fixture
+def video(people: SimpleNamespace, tmp_path: Path) -> Video:
+    video = make_filmed_video(people.one)
+    assert acceptance.settle(run=add_run(video, tmp_path / "first"), user=None)
+    return Video.objects.select_related("run").get(id=video.id)
+
+
+def test_a_second_run_of_an_untouched_video_is_taken_and_changes_no_event(video: Video, tmp_path: Path) -> None:
+    before = set(Event.objects.values_list("id", "type", "start", "end"))
+    assert len(before) > 20
+    assert acceptance.settle(run=add_run(video, tmp_path / "second", first_track=40), user=None)
+    assert set(Event.objects.values_list("id", "type", "start", "end")) == before
+    assert Person.objects.count() == 4
+
+
+def test_every_human_edit_survives_a_run_that_sees_things_differently(
+    video: Video, people: SimpleNamespace, tmp_path: Path
+) -> None:
+    thirty_edits(video, people.bob)
+    before = said(video)
+    rejected = {
+        (e.type, e.start, e.end) for e in Event.objects.filter(video=video, status="rejected")
+    }  # fmt: skip
+    # other raw ids, boxes a little to the right, the same looks
+    run = add_run(video, tmp_path / "second", first_track=40, shift=0.01)
+    assert not acceptance.settle(run=run, user=None)  # it waits for a human
+    assert said(video) == before
+    acceptance.accept(run=Run.objects.get(id=run.id), user=people.cora)
+    assert said(video) == before
+    waiting = Event.objects.filter(video=video, set__kind="proposal")
+    assert not rejected & set(waiting.values_list("type", "start", "end"))
+    spoken = Event.objects.filter(video=video, set__kind="working")
+    doubled = [
+        (a.id, b.id)
+        for a in spoken
+        for b in waiting
+        if a.type == b.type
+        and {p.person_id for p in a.participations.all()} == {p.person_id for p in b.participations.all()}
+        and min(a.end, b.end) - max(a.start, b.start) > 0.5 * (max(a.end, b.end) - min(a.start, b.start))
+    ]
+    assert not doubled
+    # the split half of track 3 was merged back: one person throughout, under the first number
+    assert {t.person.number for t in Tracklet.objects.filter(run=run, track=43)} <= {3, 4}
+    assert Video.objects.get(id=video.id).run_id == run.id
+
+
+def test_what_the_new_run_no_longer_sees_is_listed_first_and_stays(
+    video: Video, people: SimpleNamespace, tmp_path: Path
+) -> None:
+    thirty_edits(video, people.bob)
+    before = said(video)
+    run = add_run(video, tmp_path / "second", people=2, first_track=40, seed=9, shift=-0.125)  # boxes of persons 0 and 2
+    acceptance.compare(run=run)
+    conflicts = Run.objects.get(id=run.id).report["conflicts"]
+    assert {c["kind"] for c in conflicts} >= {"person", "event"}
+    assert all(c["sentence"].endswith(".") and isinstance(c["frame"], int) for c in conflicts)
+    acceptance.accept(run=Run.objects.get(id=run.id), user=people.cora)
+    after = said(video)
+    assert after["events"] == before["events"]
+    assert {k: v for k, v in after["persons"].items() if k in before["persons"]} == before["persons"]
