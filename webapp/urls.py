@@ -12,7 +12,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("webapp.library.urls")),
     path("", include("webapp.events.urls")),
     path("", include("webapp.jobs.urls")),
-    path("", include("webapp.events.urls")),
+    path("", include("webapp.tracks.urls")),
 ]
 
 handler400 = "webapp.accounts.failures.bad_request"
