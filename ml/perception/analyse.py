@@ -100,7 +100,16 @@ class Analyser:
 
     def _face(self, bgr: Image, time_s: float, person: Detection, face: Face | None, rows: PieceBuilder) -> None:
         if face is None:
-            rows.add(face=NAN4, face_score=np.nan, flag=np.nan, profile=False, yaw=np.nan, pitch=np.nan, eye=NAN2)
+            rows.add(
+                face=NAN4,
+                face_score=np.nan,
+                flag=np.nan,
+                profile=False,
+                yaw=np.nan,
+                pitch=np.nan,
+                eye=NAN2,
+                read=np.nan,
+            )
             return
         with self._timed("gaze"):
             mesh = self._mesh.mesh(bgr, face)
@@ -112,9 +121,9 @@ class Analyser:
                 ray = None if pose is None else headpose.from_profile(pose)
         rows.add(face=face.box, face_score=face.score, flag=mesh.flag, profile=not readable and ray is not None)
         if ray is None:
-            rows.add(yaw=np.nan, pitch=np.nan, eye=NAN2)
+            rows.add(yaw=np.nan, pitch=np.nan, eye=NAN2, read=np.nan)
             return
-        rows.add(yaw=ray.yaw, pitch=ray.pitch, eye=ray.eye)
+        rows.add(yaw=ray.yaw, pitch=ray.pitch, eye=ray.eye, read=ray.read)
         if readable and self._identity is not None:
             with self._timed("identity"):
                 self._embed(bgr, time_s, face, face_quality(face, ray, bgr), rows)

@@ -14,7 +14,8 @@ for a scene point a logistic function of its distance d inside the border (negat
 0.1 + 0.8 / (1 + exp(-d / 0.05)).
 
 Confidence = face term x target term.
-Face term: face score x mesh flag; for a profile PROFILE_TERM x face score.
+Face term: face score x mesh flag x (0.5 + 0.5 x how far the eyes could be read, `headpose`); for a profile
+PROFILE_TERM x face score.
 Target term: person or object (1 - angle / (2 CONE_DEG)) x (0.5 + 0.5 min(1, (runner-up's angle - angle) / MARGIN_DEG)),
 where a missing runner-up counts as one at CONE_DEG + MARGIN_DEG; camera 1 - angle / (2 CAMERA_DEG); scene and off
 SCENE_TERM. So certain faces, small angles and lonely targets score high.
@@ -131,6 +132,6 @@ def inframe_probability(point: Array, width: int, height: int) -> float:
     return float(0.1 + 0.8 / (1 + np.exp(-np.clip(inside / 0.05, -50, 50))))
 
 
-def face_term(score: Array, flag: Array, profile: Array) -> Array:
+def face_term(score: Array, flag: Array, read: Array, profile: Array) -> Array:
     """The face term of the confidence, 0..1."""
-    return np.clip(score, 0, 1) * np.where(profile, PROFILE_TERM, np.clip(flag, 0, 1))
+    return np.clip(score, 0, 1) * np.where(profile, PROFILE_TERM, np.clip(flag, 0, 1) * (0.5 + 0.5 * read))

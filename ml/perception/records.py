@@ -41,6 +41,7 @@ class Piece:
     yaw: NDArray[Any] = column()
     pitch: NDArray[Any] = column()  # as the mesh reads it: not corrected, not clamped
     eye: NDArray[Any] = column(2)
+    read: NDArray[Any] = column()  # how far the eyes could be read, 0..1
 
     object_position: NDArray[Any] = column(dtype=np.int32)
     object_class: NDArray[Any] = column(dtype=np.int16)

@@ -77,6 +77,7 @@ def rows(piece: Piece, tracks: Array, fills: list[Fill], starts: Array) -> Colum
         "yaw": column(piece.yaw, np.nan),
         "pitch": column(piece.pitch, np.nan),
         "eye": column(piece.eye, np.nan),
+        "read": column(piece.read, np.nan),
     }
 
 
@@ -108,7 +109,8 @@ def _add_frame(columns: Columns, piece: Piece, here: slice, objects: slice, widt
         part["yaw"], part["pitch"], part["eye"], part["face"], piece.object_box[objects], width, height
     )  # fmt: skip
     directed = np.isfinite(part["yaw"])
-    term = gaze.face_term(columns["face_score"][here], columns["face_flag"][here], columns["profile"][here])
+    about = (columns[name][here] for name in ("face_score", "face_flag", "read", "profile"))
+    term = gaze.face_term(*about)
     columns["kind"][here][directed] = looks.kind[directed]
     columns["point"][here], columns["inframe"][here] = looks.point, looks.inframe
     columns["confidence"][here] = np.where(directed, term * looks.term, np.nan)
