@@ -1,9 +1,9 @@
 """The five released detectors, with their numbers and their artefacts (preset `grasp-compat`).
 
-Where the released rules are silent this module chooses as follows: of several lags the closest match counts; a merged
-following event keeps its best hit; members of a merged capture are all who were fast in it, its mean velocity is taken
-over everybody with a velocity on those samples; runs end at a cut where the scene knows of one; times are compared with
-a tolerance of a microsecond.
+Where the released rules are silent this module chooses as follows: of several lags the closest match counts, the
+shortest of equal ones; a merged following event keeps its best hit; members of a merged capture are all who were fast
+in it, its mean velocity is taken over everybody with a velocity on those samples; runs end at a cut where the scene
+knows of one; times are compared with a tolerance of a microsecond.
 """
 
 from __future__ import annotations
@@ -19,6 +19,9 @@ from ml.social.features import convergence, length, raw_velocity, rows
 from ml.social.gaps import Filled, fill_compat
 from ml.social.presets import GraspCompat
 from ml.social.scene import TINY_S, Bools, Floats, Ints, Scene
+
+# Squared distances that differ by less are equal: gaze held or interpolated over a gap is the same up to rounding.
+ROUNDING = 1e-12
 
 
 def detect(scene: Scene, preset: GraspCompat) -> list[SocialEvent]:
@@ -123,7 +126,7 @@ def _closest_lag(
             dx = others[0][row, step:] - leader[0][:-step]
             dy = others[1][row, step:] - leader[1][:-step]
             squared = dx * dx + dy * dy
-            nearer = (squared < closest[row, :-step]) & allowed
+            nearer = (squared + ROUNDING < closest[row, :-step]) & allowed
             np.copyto(closest[row, :-step], squared, where=nearer)
             np.copyto(lag[row, :-step], step, where=nearer)
     return closest, lag

@@ -298,7 +298,7 @@ def kind_codes(kinds: NDArray[Any]) -> NDArray[np.uint8]:
     words, inverse = np.unique(np.asarray(kinds).astype(str), return_inverse=True)
     unknown = [word for word in words if word not in KINDS]
     if unknown:
-        raise ValueError(f"samples.target_kind: {unknown[0]!r} is not one of {', '.join(KINDS[1:])}.")
+        raise ValueError(f"samples.target_kind: {str(unknown[0])!r} is not one of {', '.join(KINDS[1:])}.")
     return np.array([KINDS.index(word) for word in words], dtype=np.uint8)[inverse]
 
 
