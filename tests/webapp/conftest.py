@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,13 +19,18 @@ def password() -> str:
     return PASSWORD
 
 
+@cache
+def hashed_password() -> str:
+    return make_password(PASSWORD)  # slow on purpose, so once for all
+
+
 @pytest.fixture
 def people(db: None) -> SimpleNamespace:
     """alice (admin), rita, cora, bob, vera in project `one`; charlie (admin of project `two`); root (site admin)."""
     from webapp.accounts.models import Membership, User
     from webapp.library.models import Project
 
-    hashed = make_password(PASSWORD)  # slow on purpose, so once for all
+    hashed = hashed_password()
     one = Project.objects.create(slug="one", name="One")
     two = Project.objects.create(slug="two", name="Two")
     found: dict[str, Any] = {"one": one, "two": two}
