@@ -61,8 +61,16 @@ def postgres() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(postgres: Any) -> None:
-    """pytest-django asks for this before it makes the test database: the server must run by then."""
+def django_db_modify_db_settings(postgres: Any, django_db_blocker: Any) -> None:
+    """pytest-django asks for this before it makes the test database: a copy of one with today's tables."""
+    from django.db import connection
+
+    from webapp.studio import schema
+
+    with django_db_blocker.unblock():
+        schema.bring_up_to_date()
+        connection.close()
+    connection.settings_dict["TEST"]["TEMPLATE"] = connection.settings_dict["NAME"]
 
 
 @pytest.fixture(scope="session")

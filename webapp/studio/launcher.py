@@ -24,14 +24,12 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
-from django.core.management import call_command
 from django.db import DatabaseError, connection
-from django.db.migrations.executor import MigrationExecutor
 
 from webapp.jobs import broker, services
 from webapp.lib.datafolder import HERE, socket_folder
 from webapp.lib.hosts import machine
-from webapp.studio import processes
+from webapp.studio import processes, schema
 from webapp.studio.errors import StudioError
 from webapp.studio.lock import Lock
 from webapp.studio.postgres import Postgres, last_line
@@ -87,7 +85,7 @@ class Studio:
             self.valkey = Valkey(folder=self.data / "valkey", sockets=sockets, log=self.logs / "valkey.log")
             self.valkey.start()
             self._watch("valkey", self._again(self.valkey), self.valkey.process)
-        self.migrate()
+        schema.bring_up_to_date()
         services.requeue_of(node=f".{self.digest}")
         if self.valkey is not None:  # nobody else's workers can be on our own broker
             broker.give_back_unacknowledged()
@@ -99,15 +97,6 @@ class Studio:
             return server.process
 
         return start
-
-    def migrate(self) -> None:
-        """Bring the database up to date; quick when it is."""
-        try:
-            executor = MigrationExecutor(connection)
-            if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-                call_command("migrate", interactive=False, verbosity=0)
-        except DatabaseError as error:
-            raise StudioError(f"The database cannot be used: {str(error).strip().splitlines()[0]}") from error
 
     def start_web(self, port: int | None) -> None:
         """Bind the address (the next free port from 8420 when none is asked for) and serve the pages on it."""
@@ -223,7 +212,7 @@ class Studio:
         for name in ("web", *workers):
             if name in self.parts and self.parts[name].process.poll() is None:
                 self.parts[name].process.send_signal(signal.SIGTERM)
-        end = time.monotonic() + 1.5
+        end = time.monotonic() + 1.2
         for name in ("web", *workers):
             if name in self.parts:
                 processes.stop(self.parts[name].process, patience_s=max(0.0, end - time.monotonic()))
@@ -235,6 +224,9 @@ class Studio:
             except DatabaseError:  # the next start does it
                 break
         connection.close()
+        for server, ask in ((self.valkey, signal.SIGTERM), (self.postgres, signal.SIGINT)):
+            if server is not None and server.process is not None and server.process.poll() is None:
+                server.process.send_signal(ask)  # both at once; waited for one after the other
         if self.valkey is not None:
             self.valkey.stop()
         if self.postgres is not None:

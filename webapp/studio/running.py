@@ -29,8 +29,8 @@ class Running(Studio):
 
     def stay(self) -> None:
         """Look after the children until Ctrl-C or SIGTERM."""
-        self.screen.print("Ctrl-C stops it.")
         with suppress(KeyboardInterrupt):
+            self.screen.print("Ctrl-C stops it.")
             self.watch_until(lambda: False)
         self.screen.print("Stopping.")
 
