@@ -296,6 +296,14 @@ def shaken(count: int = 70, seed: int = 3, **more: Any) -> Recipe:
     return Recipe(pts[:-1], Fraction(1, 1000), int(steps[-1]), **more)
 
 
+def fine(**more: Any) -> Recipe:
+    """40 frames at uneven times in microseconds, up to 3 s apart."""
+    steps = np.random.default_rng(4).integers(8_000, 90_000, 40)
+    steps[20] = 2_999_999
+    pts = [0, *np.cumsum(steps).tolist()]
+    return Recipe(pts[:-1], Fraction(1, 1_000_000), int(steps[-1]), **more)
+
+
 RECIPES: dict[str, Callable[[], Recipe]] = {
     "25": lambda: steady(60, Fraction(25)),
     "10": lambda: steady(43, Fraction(10)),
@@ -323,6 +331,10 @@ RECIPES: dict[str, Callable[[], Recipe]] = {
     "avi": lambda: steady(40, Fraction(25), suffix=".avi", codec="mpeg4", bframes=0),
     "avi-bframes": lambda: steady(40, Fraction(25), suffix=".avi", codec="mpeg4", bframes=2),
     "avi-h264-bframes": lambda: steady(40, Fraction(25), suffix=".avi", bframes=2),
+    "live-mkv": lambda: varying(suffix=".mkv", bframes=2, muxer={"live": "1"}),
+    "fragments": lambda: varying(muxer={"movflags": "frag_keyframe+empty_moov+default_base_moof"}),
+    "flv": lambda: steady(40, Fraction(25), suffix=".flv"),
+    "microseconds": lambda: fine(suffix=".nut"),
     "ts": lambda: steady(60, Fraction(25), suffix=".ts", bframes=2),
     "odd-size": lambda: steady(20, Fraction(25), size=(67, 51), pix_fmt="yuv444p"),
     "tall": lambda: steady(8, Fraction(25), size=(540, 960)),

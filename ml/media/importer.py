@@ -179,7 +179,9 @@ class _Decoding:
         channels = self.sound.codec_context.layout.nb_channels if self.sound else 0
         self.straight = sound.Straightener(channels, source.origin * base)
         self.size_changed = False
-        self.proxy = proxies.ProxyWriter(part, size, facts.orientation, base, min(rate, Fraction(240)), channels)
+        self.proxy = proxies.ProxyWriter(
+            part, size, facts.orientation, base, min(rate, Fraction(240)).limit_denominator(1001), channels
+        )
 
     def run(self) -> FrameIndex:
         source, streams = self.source, [self.source.video, *([self.sound] if self.sound else [])]
@@ -189,6 +191,7 @@ class _Decoding:
                     self._video(packet)
                 else:
                     self._sound(packet)
+                self.progress("proxy", self._share())
             self._place(self.timeline.finish())
             if not self.timeline.pts:
                 raise refuse("no picture of it can be decoded")
@@ -221,12 +224,12 @@ class _Decoding:
                 self.facts.height,
             )
             self.proxy.write(frame, pts)
-            self.progress("proxy", self._share(pts))
 
-    def _share(self, pts: int) -> float:
-        if not self.facts.claimed_seconds:
+    def _share(self) -> float:
+        pts = self.timeline.pts
+        if not pts or not self.facts.claimed_seconds:
             return 0.0
-        return min(1.0, float((pts - self.timeline.pts[0]) * self.timeline.time_base) / self.facts.claimed_seconds)
+        return min(1.0, float((pts[-1] - pts[0]) * self.timeline.time_base) / self.facts.claimed_seconds)
 
     def _check_limits(self) -> None:
         if len(self.timeline.stamps) > MAX_FRAMES:

@@ -68,6 +68,7 @@ class ProxyWriter:
         if channels:
             layout = "mono" if channels == 1 else "stereo"
             self.sound = self.container.add_stream("aac", rate=sound.RATE, layout=layout, bit_rate=SOUND_BITS)
+        self.first = 0  # timestamp of the first frame
         self.next_key: int | None = None  # earliest timestamp of the next key frame
         self.held: Any = None  # the packet whose duration the next one tells
 
@@ -81,6 +82,7 @@ class ProxyWriter:
         """Add a decoded frame, shown from `pts` on."""
         if self.next_key is None:
             self._copy_colours(frame)
+            self.first = pts
         picture = self._upright(frame)
         picture.pts, picture.time_base = pts, self.time_base
         picture.pict_type = PictureType.NONE
@@ -100,7 +102,9 @@ class ProxyWriter:
         """Write out what the encoders still hold; the last frame lasts until `end`."""
         self._mux(self.video.encode(None))
         if self.held is not None:
-            self.held.duration = end - self.held.pts
+            # Browsers take the sum of the frames' durations for the end of the video, and do not seek beyond it. Where
+            # the first frame is not shown at 0, the last one must make up for that, or it could not be reached.
+            self.held.duration = end - self.held.pts + self.first
             self.container.mux(self.held)
             self.held = None
         if self.sound is not None:
