@@ -2,15 +2,15 @@
 
 1. Per pair, the samples on which both look at the same thing become runs (lost samples bridged, split where both moved
    on together).
-2. A group is a set of persons whose pairs all hold. Candidates are the largest groups of every moment and what they
-   have in common; each candidate's runs are events.
+2. Runs that share a person and overlap make an episode. A group is a set of persons whose pairs all hold; candidates
+   are the largest groups of every moment of an episode and what they have in common. A candidate's runs are events.
 3. A part of a group is reported by itself only where it lasts clearly longer than the group.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,34 +22,49 @@ from ml.social.cliques import bits, close_under_intersection, maximal_cliques
 from ml.social.event import JOINT, SocialEvent, members
 from ml.social.features import length, rows, window_move
 from ml.social.looks import Looks, closeness
-from ml.social.runs import Ragged
 from ml.social.scene import Bools, Floats, Ints
-
-# Bits of a machine word that a mask may use; larger crowds are masks of Python's own whole numbers.
-_WORD = 63
 
 
 @dataclass
 class Pair:
-    """Two columns, the samples on which they look at the same thing, their distance, and their runs as labels."""
+    """Two columns, the samples on which they look at the same thing, their distance, and their runs."""
 
     one: int
     other: int
     held: Bools
     distance: Floats
-    label: NDArray[np.int32]
+    first: Ints
+    last: Ints
+
+
+@dataclass
+class Episode:
+    """Runs of pairs that hang together, cut into moments between which nothing changes.
+
+    `pairs` maps two members (bit mask of columns) to the place of their pair in the list of all pairs. Sets of moments
+    are bit masks too: `held` says per pair when it holds, `begun` when one of its runs begins. `first`, `last` are the
+    samples of the moments, `start_s`, `end_s` their seconds.
+    """
+
+    pairs: dict[int, int]
+    held: dict[int, int]
+    begun: dict[int, int]
+    first: list[int]
+    last: list[int]
+    start_s: list[float]
+    end_s: list[float]
 
 
 @dataclass
 class Group:
-    """A candidate group: its members as a bit mask and as columns, its pairs (places in the list of all pairs), and
-    the first and last sample of each run."""
+    """Members (bit mask of columns) and their runs as (first moment, last moment)."""
 
     mask: int
-    columns: list[int]
-    pairs: list[int]
-    first: Ints
-    last: Ints
+    runs: list[tuple[int, int]]
+
+
+# A run of a group: its members' columns, the places of its pairs, first and last sample.
+Run = tuple[list[int], list[int], int, int]
 
 
 def joint_attention(looks: Looks) -> list[SocialEvent]:
@@ -57,8 +72,10 @@ def joint_attention(looks: Looks) -> list[SocialEvent]:
     pairs = find_pairs(looks)
     if not pairs:
         return []
-    groups = _groups(looks, pairs)
-    found = [(group, *run) for group in groups for run in _own_runs(looks, group, groups)]
+    found: list[Run] = []
+    for episode in _episodes(looks, pairs):
+        groups = [Group(mask, _runs(looks, episode, mask)) for mask in _candidates(episode)]
+        found += [run for at, group in enumerate(groups) for run in _own_runs(looks, episode, group, groups[:at])]
     return _events(looks, pairs, found) if found else []
 
 
@@ -74,9 +91,9 @@ def find_pairs(looks: Looks) -> list[Pair]:
             held = same_focus(looks, one, other, distance, objects)
             if not held.any():
                 continue
-            label = _pair_runs(looks, one, other, held, (moves[one] + moves[other]) / 2)
-            if label.any():
-                found.append(Pair(one, other, held, distance, label))
+            first, last = _pair_runs(looks, one, other, held, (moves[one] + moves[other]) / 2)
+            if len(first):
+                found.append(Pair(one, other, held, distance, first, last))
     return found
 
 
@@ -103,12 +120,12 @@ def _window_moves(looks: Looks) -> Floats:
     return result
 
 
-def _pair_runs(looks: Looks, one: int, other: int, held: Bools, move: Floats) -> NDArray[np.int32]:
+def _pair_runs(looks: Looks, one: int, other: int, held: Bools, move: Floats) -> tuple[Ints, Ints]:
     preset = looks.preset
     positive = np.flatnonzero(held)
     found = looks.runs(positive, preset.bridge_s, _moved_on(looks, one, other, positive, move))
     long = found.seconds >= preset.joint_shortest_s - preset.time_slack_s
-    return runs.label(len(held), found.first[long], found.last[long])
+    return found.first[long], found.last[long]
 
 
 def _moved_on(looks: Looks, one: int, other: int, positive: Ints, move: Floats) -> Bools:
@@ -123,83 +140,108 @@ def _moved_on(looks: Looks, one: int, other: int, positive: Ints, move: Floats) 
     return np.where(named, common[1:] != common[:-1], jumps[1:] != jumps[:-1])
 
 
-def _groups(looks: Looks, pairs: list[Pair]) -> list[Group]:
-    """Every candidate group with its runs of sufficient length."""
-    labels = np.stack([pair.label for pair in pairs])
-    starts = np.flatnonzero(np.concatenate(([True], (np.diff(labels, axis=1) != 0).any(axis=0))))
-    stops = np.append(starts[1:], labels.shape[1]) - 1
-    parts = labels[:, starts]
-    ties = {(1 << pair.one) | (1 << pair.other): row for row, pair in enumerate(pairs)}
-    result = []
-    for mask in sorted(_candidates(looks, pairs, parts > 0), key=int.bit_count, reverse=True):
-        columns = list(bits(mask))
-        rows = [ties[1 << a | 1 << b] for at, a in enumerate(columns) for b in columns[at + 1 :]]
-        own = parts[rows]
-        positive = np.flatnonzero((own > 0).all(axis=0))
-        part = own[:, positive]
-        cut = (np.diff(positive) > 1) | (part[:, 1:] != part[:, :-1]).any(axis=0)
-        begin, end = runs.split(cut, len(positive))
-        first, last = starts[positive[begin]], stops[positive[end]]
-        seconds = looks.scene.end_times[last] - looks.scene.times[first]
-        long = seconds >= looks.preset.joint_shortest_s - looks.preset.time_slack_s
-        result.append(Group(mask, columns, rows, first[long], last[long]))
-    return result
+def _episodes(looks: Looks, pairs: list[Pair]) -> Iterator[Episode]:
+    """The runs of all pairs by what hangs together: runs that overlap in time and share a person."""
+    pair = np.repeat(np.arange(len(pairs)), [len(each.first) for each in pairs])
+    first, last = np.concatenate([each.first for each in pairs]), np.concatenate([each.last for each in pairs])
+    one, other = (np.array([getattr(each, name) for each in pairs])[pair] for name in ("one", "other"))
+    persons = np.union1d(one, other)
+    edges = [_overlapping(np.flatnonzero((one == each) | (other == each)), first, last) for each in persons]
+    ties = [1 << each.one | 1 << each.other for each in pairs]
+    for runs_of in runs.components(len(pair), np.concatenate(edges)):
+        own = [(ties[at], at) for at in pair[runs_of].tolist()]
+        yield _episode(looks, own, first[runs_of].tolist(), last[runs_of].tolist())
 
 
-def _candidates(looks: Looks, pairs: list[Pair], held: Bools) -> set[int]:
-    """Masks of the largest groups at any moment, and of what they share. `held` bool[pairs, moments]."""
-    persons = len(looks.scene.persons)
-    ties = np.zeros((held.shape[1], persons), dtype=np.int64 if persons < _WORD else object)
-    for pair, moments in zip(pairs, held, strict=True):
-        ties[moments, pair.one] |= 1 << pair.other
-        ties[moments, pair.other] |= 1 << pair.one
-    whole, loose = _whole_groups(ties)
-    largest = set(ties[whole].tolist())
-    for neighbours in {tuple(row) for row in np.where(loose, ties, 0).tolist()}:
+def _overlapping(own: Ints, first: Ints, last: Ints) -> Ints:
+    """Neighbours int64[E, 2] among the runs `own` (of one person): each run and one before it that it overlaps."""
+    order = own[np.argsort(first[own], kind="stable")]
+    reach = np.maximum.accumulate(last[order])
+    linked = np.flatnonzero(first[order[1:]] <= reach[:-1])
+    return np.stack([order[linked], order[linked + 1]], axis=1)
+
+
+def _episode(looks: Looks, own: list[tuple[int, int]], first: list[int], last: list[int]) -> Episode:
+    """The episode of runs given as (tie, place of the pair), first and last sample."""
+    edges = sorted({*first, *(sample + 1 for sample in last)})
+    moment = {sample: at for at, sample in enumerate(edges)}
+    held: dict[int, int] = {}
+    begun: dict[int, int] = {}
+    for (tie, _), start, end in zip(own, first, last, strict=True):
+        held[tie] = held.get(tie, 0) | (1 << moment[end + 1]) - (1 << moment[start])
+        begun[tie] = begun.get(tie, 0) | 1 << moment[start]
+    return Episode(
+        pairs=dict(own),
+        held=held,
+        begun=begun,
+        first=edges[:-1],
+        last=[edge - 1 for edge in edges[1:]],
+        start_s=[looks.clock.times[edge] for edge in edges[:-1]],
+        end_s=[looks.clock.end_times[edge - 1] for edge in edges[1:]],
+    )
+
+
+def _candidates(episode: Episode) -> list[int]:
+    """Masks of the largest groups at any moment, and of what they share, larger ones first."""
+    if len(episode.held) == 1:
+        return list(episode.held)
+    width = max(episode.held).bit_length()
+    largest: set[int] = set()
+    for held in {
+        tuple(tie for tie, when in episode.held.items() if when >> at & 1) for at in range(len(episode.first))
+    }:
+        neighbours = [0] * width
+        for tie in held:
+            low = tie & -tie
+            neighbours[low.bit_length() - 1] |= tie ^ low
+            neighbours[tie.bit_length() - 1] |= low
         largest.update(maximal_cliques(neighbours))
-    return close_under_intersection(largest)
+    return sorted(close_under_intersection(largest), key=lambda mask: (-mask.bit_count(), mask))
 
 
-def _whole_groups(ties: NDArray[Any]) -> tuple[Bools, Bools]:
-    """Mostly everybody who is tied is tied to all: then a person and their ties are a largest group. Turns `ties`
-    [moments, persons] into those masks and says for which persons that holds and for which it does not."""
-    tied = ties != 0
-    neighbours = ties.copy()
-    for person in range(ties.shape[1]):
-        ties[:, person] |= 1 << person
-    uneven = np.zeros(ties.shape, dtype=bool)
-    for person in range(ties.shape[1]):
-        linked = (neighbours >> person & 1).astype(bool)
-        uneven |= linked & (ties != ties[:, person, None])
-    whole = tied & ~uneven
-    ties[:] = np.where(whole, ties, neighbours)
-    return whole, tied & uneven
+def _ties(mask: int) -> list[int]:
+    """All pairs of a group, as bit masks."""
+    members_of = [1 << column for column in bits(mask)]
+    return [a | b for at, a in enumerate(members_of) for b in members_of[at + 1 :]]
 
 
-def _own_runs(looks: Looks, group: Group, groups: Iterable[Group]) -> Iterable[tuple[int, int]]:
+def _runs(looks: Looks, episode: Episode, mask: int) -> list[tuple[int, int]]:
+    """The group's runs of sufficient length: all its pairs hold, and none begins anew."""
+    least = looks.preset.joint_shortest_s - looks.preset.time_slack_s
+    held, begun = -1, 0
+    for tie in _ties(mask):
+        held &= episode.held[tie]
+        begun |= episode.begun[tie]
+    starts = held & (~(held << 1) | begun)
+    found = []
+    for start in bits(starts):
+        # The run ends where the next moment does not hold, or begins another run.
+        beyond = (~held | starts) >> start + 1
+        last = start + (beyond & -beyond).bit_length() - 1
+        if episode.end_s[last] - episode.start_s[start] >= least:
+            found.append((start, last))
+    return found
+
+
+def _own_runs(looks: Looks, episode: Episode, group: Group, before: list[Group]) -> Iterator[Run]:
     """The group's runs that no larger group explains: it would have to begin or end clearly later or earlier."""
-    larger = [other for other in groups if other.mask != group.mask and other.mask & group.mask == group.mask]
-    first, last = group.first, group.last
-    if len(first) == 0 or not larger:
-        return zip(first.tolist(), last.tolist(), strict=True)
-    times, end_times, slack = looks.scene.times, looks.scene.end_times, looks.preset.joint_slack_s
-    other_first = np.concatenate([other.first for other in larger])
-    other_last = np.concatenate([other.last for other in larger])
-    holder = np.maximum(np.searchsorted(first, other_first, side="right") - 1, 0)
-    held = (first[holder] <= other_first) & (other_last <= last[holder])
-    explained = held & (times[other_first] - times[first[holder]] <= slack)
-    explained &= end_times[last[holder]] - end_times[other_last] <= slack
-    own = np.ones(len(first), dtype=bool)
-    own[holder[explained]] = False
-    return zip(first[own].tolist(), last[own].tolist(), strict=True)
+    slack = looks.preset.joint_slack_s
+    larger = [run for other in before if other.mask & group.mask == group.mask for run in other.runs]
+    start_s, end_s = episode.start_s, episode.end_s
+    for first, last in group.runs:
+        from_s, until_s = start_s[first] + slack, end_s[last] - slack
+        if any(first <= a and b <= last and start_s[a] <= from_s and end_s[b] >= until_s for a, b in larger):
+            continue
+        pairs = [episode.pairs[tie] for tie in _ties(group.mask)]
+        yield list(bits(group.mask)), pairs, episode.first[first], episode.last[last]
 
 
-def _events(looks: Looks, pairs: list[Pair], found: list[tuple[Group, int, int]]) -> list[SocialEvent]:
-    """The events of runs (group, first sample, last sample), with what was measured where all pairs of a run held."""
+def _events(looks: Looks, pairs: list[Pair], found: list[Run]) -> list[SocialEvent]:
+    """The events of runs, with what was measured where all pairs of a run held."""
     preset = looks.preset
     measured = _measure(looks, pairs, found)
     events = []
-    for (group, first, last), (count, mean, widest, sure, x, y, shared) in zip(found, measured, strict=True):
+    for (columns, _, first, last), (count, mean, widest, sure, x, y, shared) in zip(found, measured, strict=True):
         if not count:
             continue
         details: dict[str, Any] = {
@@ -209,46 +251,45 @@ def _events(looks: Looks, pairs: list[Pair], found: list[tuple[Group, int, int]]
             "shortest_s": preset.joint_shortest_s,
             "attention_center": [x, y] if math.isfinite(x) else None,
             "target_person": looks.person(shared) if shared >= 0 else None,
-            "num_persons": len(group.columns),
+            "num_persons": len(columns),
             "num_samples": count,
         }
-        roles = members([looks.person(column) for column in group.columns])
+        roles = members([looks.person(column) for column in columns])
         confidence = sure * closeness(mean, preset.joint_distance)
         events.append(looks.event(JOINT, first, last, confidence, roles, details))
     return events
 
 
-def _measure(looks: Looks, pairs: list[Pair], found: list[tuple[Group, int, int]]) -> Iterable[tuple[Any, ...]]:
+def _measure(looks: Looks, pairs: list[Pair], found: list[Run]) -> Iterable[tuple[Any, ...]]:
     """Per run: samples on which all pairs held, then over these the mean and the largest distance of a pair, the mean
     of the least sure member's confidence, the centre x, y, and the column of the person looked at by all on most of
     them (-1 none)."""
-    groups, first, last = zip(*found, strict=True)
+    columns_of, pairs_of, first, last = zip(*found, strict=True)
+    size = len(found)
     run, sample = runs.spread(np.array(first), np.array(last) + 1)
-    runs_pairs = Ragged.of([group.pairs for group in groups])
+    run_pairs = runs.Ragged.of(pairs_of)
     held, distance = np.stack([pair.held for pair in pairs]), np.stack([pair.distance for pair in pairs])
-    all_held = runs_pairs.reduce(np.logical_and, held, run, sample)
+    all_held = run_pairs.at(run, sample).reduce(np.logical_and, held)
     run, sample = run[all_held], sample[all_held]
-    known = np.nan_to_num(distance)
-    count = np.bincount(run, minlength=len(found))
-    share = 1.0 / np.maximum(count, 1)
-    mean = np.bincount(run, runs_pairs.reduce(np.add, known, run, sample), len(found)) * share / runs_pairs.sizes
-    widest = np.zeros(len(found))
-    np.maximum.at(widest, run, runs_pairs.reduce(np.maximum, known, run, sample))
-    runs_members = Ragged.of([group.columns for group in groups])
-    sure = np.bincount(run, runs_members.reduce(np.minimum, looks.confidence, run, sample), len(found)) * share
-    pointed = np.bincount(run, runs_members.reduce(np.add, np.isfinite(looks.x).astype(float), run, sample), len(found))
+    count = np.bincount(run, minlength=size)
+    per_sample = 1.0 / np.maximum(count, 1)
+    by_pair = run_pairs.at(run, sample)
+    mean = np.bincount(run, by_pair.reduce(np.add, distance, 0.0), size) * per_sample / run_pairs.sizes
+    widest = np.zeros(size)
+    np.maximum.at(widest, run, by_pair.reduce(np.maximum, distance, 0.0))
+    by_member = runs.Ragged.of(columns_of).at(run, sample)
+    sure = np.bincount(run, by_member.reduce(np.minimum, looks.confidence), size) * per_sample
+    pointed = np.bincount(run, by_member.reduce(np.add, np.isfinite(looks.x).astype(np.int64)), size)
     per_point = 1.0 / np.where(pointed > 0, pointed, np.nan)
-    totals = [runs_members.reduce(np.add, np.nan_to_num(each), run, sample) for each in (looks.x, looks.y)]
-    x, y = (np.bincount(run, total, len(found)) * per_point for total in totals)
+    x, y = (np.bincount(run, by_member.reduce(np.add, each, 0.0), size) * per_point for each in (looks.x, looks.y))
     scale = looks.scene.scale
-    shared = _shared_target(looks, runs_members, run, sample, count)
-    columns = count, mean, widest, sure, x / scale[0], y / scale[1], shared
+    columns = count, mean, widest, sure, x / scale[0], y / scale[1], _shared_target(looks, by_member, run, count)
     return zip(*(column.tolist() for column in columns), strict=True)
 
 
-def _shared_target(looks: Looks, members_of: Ragged, run: Ints, sample: Ints, count: Ints) -> Ints:
-    least = members_of.reduce(np.minimum, looks.target, run, sample)
-    agreed = (least >= 0) & (least == members_of.reduce(np.maximum, looks.target, run, sample))
+def _shared_target(looks: Looks, by_member: runs.Gathered, run: Ints, count: Ints) -> Ints:
+    least = by_member.reduce(np.minimum, looks.target)
+    agreed = (least >= 0) & (least == by_member.reduce(np.maximum, looks.target))
     persons = len(looks.scene.persons)
     votes = np.bincount(run[agreed] * persons + least[agreed], minlength=len(count) * persons).reshape(-1, persons)
     best = votes.argmax(axis=1)

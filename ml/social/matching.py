@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ml.social.runs import spread
+from ml.social.runs import components, spread
 from ml.social.scene import Floats, Ints
 
 
@@ -61,7 +61,7 @@ def _match_group(
 ) -> list[tuple[int, int, float]]:
     a, b, share = _overlapping(_spans(new, new_index), _spans(old, old_index), least)
     matched = []
-    for edges in _components(a, b):
+    for edges in _touching(a, b):
         rows, columns = np.unique(a[edges]), np.unique(b[edges])
         gain = np.zeros((len(rows), len(columns)))
         gain[np.searchsorted(rows, a[edges]), np.searchsorted(columns, b[edges])] = share[edges]
@@ -94,22 +94,17 @@ def _overlapping(new: Ints, old: Ints, least: float) -> tuple[Ints, Ints, Floats
     return a[kept], b[kept], share[kept]
 
 
-def _components(a: Ints, b: Ints) -> list[Ints]:
-    """Edges of a bipartite graph by connected component, as arrays of positions."""
+def _touching(a: Ints, b: Ints) -> list[Ints]:
+    """Positions of the edges (a, b) by connected component."""
     if len(a) == 0:
         return []
-    root = np.arange(int(a.max()) + 1)
-    while True:
-        # Every edge gives its old event the least label of its new ones, and back, until nothing changes.
-        least = np.full(int(b.max()) + 1, len(root))
-        np.minimum.at(least, b, root[a])
-        lowered = root.copy()
-        np.minimum.at(lowered, a, least[b])
-        if (lowered == root).all():
-            break
-        root = lowered
-    order = np.argsort(root[a], kind="stable")
-    return np.split(order, np.flatnonzero(np.diff(root[a][order])) + 1)
+    beside = int(a.max()) + 1
+    nodes = components(beside + int(b.max()) + 1, np.stack([a, b + beside], axis=1))
+    component = np.zeros(beside + int(b.max()) + 1, dtype=np.int64)
+    for number, group in enumerate(nodes):
+        component[group] = number
+    order = np.argsort(component[a], kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(component[a][order])) + 1)
 
 
 def assign(gain: Floats) -> list[tuple[int, int]]:

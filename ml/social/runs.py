@@ -26,13 +26,22 @@ def groups(positive: Ints, cut: Bools) -> list[Ints]:
     return [positive[begin : stop + 1] for begin, stop in zip(first.tolist(), last.tolist(), strict=True)]
 
 
-def label(count: int, first: Ints, last: Ints) -> NDArray[np.int32]:
-    """int32[count]: the number (from 1) of the run that covers each sample, 0 outside all runs (runs are disjoint)."""
-    change = np.zeros(count + 1, dtype=np.int32)
-    number = np.arange(1, len(first) + 1, dtype=np.int32)
-    np.add.at(change, first, number)
-    np.add.at(change, last + 1, -number)
-    return np.cumsum(change[:-1], dtype=np.int32)
+def components(count: int, edges: Ints) -> list[Ints]:
+    """Connected nodes of a graph: the nodes 0 .. count - 1 by component, for `edges` int64[E, 2]."""
+    root = list(range(count))
+
+    def find(node: int) -> int:
+        while root[node] != node:
+            root[node] = root[root[node]]
+            node = root[node]
+        return node
+
+    for one, other in edges.tolist():
+        a, b = find(one), find(other)
+        root[max(a, b)] = min(a, b)
+    roots = np.array([find(node) for node in range(count)], dtype=np.int64)
+    order = np.argsort(roots, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(roots[order])) + 1) if count else []
 
 
 def spread(start: Ints, stop: Ints) -> tuple[Ints, Ints]:
@@ -68,11 +77,23 @@ class Ragged:
         sizes = np.array([len(each) for each in lists], dtype=np.int64)
         return cls(np.concatenate([np.array(each, dtype=np.int64) for each in lists]), sizes, np.cumsum(sizes) - sizes)
 
-    def reduce(self, combine: np.ufunc, table: NDArray[Any], run: Ints, sample: Ints) -> NDArray[Any]:
-        """For each (run, sample) what `combine` makes of the table's entries in that run's rows."""
-        if len(run) == 0:
-            return np.zeros(0, dtype=table.dtype)
-        start = self.starts[run]
-        item, place = spread(start, start + self.sizes[run])
-        sizes = self.sizes[run]
-        return combine.reduceat(table[self.flat[place], sample[item]], np.cumsum(sizes) - sizes)
+    def at(self, run: Ints, sample: Ints) -> Gathered:
+        """The table entries of each (run, sample)'s rows."""
+        item, place = spread(self.starts[run], self.starts[run] + self.sizes[run])
+        return Gathered(self.flat[place], sample[item], np.cumsum(self.sizes[run]) - self.sizes[run])
+
+
+@dataclass
+class Gathered:
+    """Entries (`row`, `sample`) of tables [rows, samples], in groups that begin at `starts`."""
+
+    row: Ints
+    sample: Ints
+    starts: Ints
+
+    def reduce(self, combine: np.ufunc, table: NDArray[Any], missing: float | None = None) -> NDArray[Any]:
+        """What `combine` makes of each group's entries; `missing` stands for NaN."""
+        values = table[self.row, self.sample]
+        if missing is not None:
+            values = np.where(np.isnan(values), missing, values)
+        return combine.reduceat(values, self.starts) if len(self.starts) else values
