@@ -68,8 +68,8 @@ class _Reader:
         self._rewind()
         self.index = index.in_time_base(self.source.time_base)
         self.stamps = self.index.stamps
-        # A regular index has rising timestamps, by which any frame is known; else frames are counted from the start.
-        self.by_stamp = index.regular or (index.damaged > 0 and not (index.interpolated or index.nudged))
+        # Timestamps that needed no repair rise, and name any frame; else frames are counted from the start.
+        self.by_stamp = not (index.interpolated or index.nudged)
         self.can_seek = index.regular and not self.source.decode_order_only
 
     def close(self) -> None:

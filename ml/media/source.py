@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -19,7 +18,7 @@ from ml.media.orientation import Orientation
 
 MAX_PIXELS = 7680 * 4320  # of one picture; a larger one is refused before memory for it is taken
 MAX_SIDE = 16_384  # pixels
-MAX_THREADS = 4  # a decoder holds several pictures per thread
+THREADS = 2  # per decoder, on every machine, so that a damaged file decodes alike everywhere
 MAX_FAILURES = 50  # reads that fail in a row before the file counts as ended
 
 # Only formats that hold their media themselves: a playlist could make the server read other files.
@@ -169,7 +168,7 @@ def open_source(path: Path) -> Source:
         _check_size(video.codec_context.width, video.codec_context.height)
         video.codec_context.options = {"max_pixels": str(MAX_PIXELS)}
         video.thread_type = "AUTO"
-        video.codec_context.thread_count = min(MAX_THREADS, os.cpu_count() or 1)
+        video.codec_context.thread_count = THREADS
         return Source(path, container, video)
     except BaseException:
         container.close()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -119,3 +121,21 @@ def test_another_file_than_the_indexed_one_is_refused(imported: Callable[[str], 
     _, _, _, index = imported("25")
     with pytest.raises(MediaError, match="not in the file that was indexed"):
         list(read_frames(imported("late-start")[0].path, index))
+
+
+def test_pictures_can_be_bounded_and_are_never_enlarged(imported: Callable[[str], Import]) -> None:
+    for kind, longest, shape in (
+        ("large", 640, (360, 640, 3)),
+        ("rotated-90", 160, (160, 90, 3)),
+        ("25", 999, (180, 320, 3)),
+    ):
+        clip, _, _, index = imported(kind)
+        picture = next(read_frames(clip.path, index, [3], longest=longest))[1]
+        assert picture.shape == shape
+        assert clips.read_number(picture) == clip.numbers[3]
+
+
+def test_the_index_loads_without_a_decoder() -> None:
+    """The web process reads frame indexes and must stay light."""
+    code = "import sys, ml.media.index; assert not {'av', 'cv2'} & sys.modules.keys()"
+    subprocess.run([sys.executable, "-c", code], check=True)
