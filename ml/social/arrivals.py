@@ -8,6 +8,7 @@ place at one time.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -143,7 +144,7 @@ def followings(looks: Looks, arrivals: Arrivals) -> list[SocialEvent]:
     newest = np.lexsort((-leader, arrivals.column[leader], follower))
     keys = np.stack([follower[newest], arrivals.column[leader[newest]]])
     kept = newest[(np.diff(keys, axis=1, prepend=-1) != 0).any(axis=0)]
-    return [_following(looks, arrivals, int(leader[at]), int(follower[at]), float(distance[at])) for at in kept]
+    return _following_events(looks, arrivals, leader[kept], follower[kept], distance[kept])
 
 
 def _candidates(looks: Looks, arrivals: Arrivals) -> tuple[Ints, Ints]:
@@ -187,31 +188,37 @@ def _was_elsewhere(looks: Looks, arrivals: Arrivals, leader: Ints, follower: Int
     return (known_count > 0) & (first_inside > first_known) & (2 * inside_count <= known_count)
 
 
-def _following(looks: Looks, arrivals: Arrivals, leader: int, follower: int, distance: float) -> SocialEvent:
-    scene, preset = looks.scene, looks.preset
-    first, last = int(arrivals.sample[leader]), int(arrivals.sample[follower])
-    columns = arrivals.column[[leader, follower]]
-    ids = looks.person(columns[0]), looks.person(columns[1])
-    target = int(arrivals.target[follower])
+def _following_events(
+    looks: Looks, arrivals: Arrivals, leader: Ints, follower: Ints, distance: Floats
+) -> list[SocialEvent]:
+    preset, scene, clock = looks.preset, looks.scene, looks.clock
+    first, last = arrivals.sample[leader], arrivals.sample[follower]
+    leads, follows = arrivals.column[leader], arrivals.column[follower]
+    sure = np.minimum(looks.confidence[leads, first], looks.confidence[follows, last])
     place = arrivals.place[follower] / scene.scale
-    details = {
-        "leader_id": ids[0],
-        "follower_id": ids[1],
-        "lag_seconds": float(scene.times[last] - scene.times[first]),
-        "shortest_lag_s": preset.following_shortest_lag_s,
-        "longest_lag_s": preset.following_longest_lag_s,
-        "gaze_distance": distance,
-        "threshold": preset.following_distance,
-        "gaze_target": place.tolist() if np.isfinite(place).all() else None,
-        "target_person": looks.person(target) if target >= 0 else None,
-        "follower_onset_after": looks.clock.before[last],
-    }
-    sure = looks.confidence[columns, [first, last]].min()
-    confidence = float(sure) * closeness(distance, preset.following_distance)
-    roles: Roles = ((ids[0], "leader"), (ids[1], "follower"))
-    # The event ends with the follower's arrival: that frame is its last, however long the sample speaks for.
-    end, end_s = int(scene.frames[last]) + 1, float(scene.times[last])
-    return looks.spanning(FOLLOWING, first, end, end_s, looks.clock.before[last], confidence, roles, details)
+    target = arrivals.target[follower]
+    columns = (first, last, scene.persons[leads], scene.persons[follows], distance, sure, place, target)
+    events = []
+    for begin, until, one, other, apart, certain, point, aim in zip(*(each.tolist() for each in columns), strict=True):
+        details = {
+            "leader_id": one,
+            "follower_id": other,
+            "lag_seconds": clock.times[until] - clock.times[begin],
+            "shortest_lag_s": preset.following_shortest_lag_s,
+            "longest_lag_s": preset.following_longest_lag_s,
+            "gaze_distance": apart,
+            "threshold": preset.following_distance,
+            "gaze_target": point if math.isfinite(point[0]) else None,
+            "target_person": looks.person(aim) if aim >= 0 else None,
+            "follower_onset_after": clock.before[until],
+        }
+        roles: Roles = ((one, "leader"), (other, "follower"))
+        confidence = certain * closeness(apart, preset.following_distance)
+        # The event ends with the follower's arrival: that frame is its last, however long the sample speaks for.
+        end, end_s = clock.frames[until] + 1, clock.times[until]
+        event = looks.spanning(FOLLOWING, begin, end, end_s, clock.before[until], confidence, roles, details)
+        events.append(event)
+    return events
 
 
 def captures(looks: Looks, arrivals: Arrivals) -> list[SocialEvent]:
