@@ -49,7 +49,7 @@ def import_file(*, path: Path, project: Project, user: User | None, video: Video
             video = _video_without_pixels(gaze, path, project, user)
         elif gaze.frames[-1] >= video.frames:
             raise Refused(
-                f"{path.name}: frame_idx {gaze.frames[-1]} lies outside the video {video.name!r} of {video.frames} frames.",
+                f"{path.name}: frame_idx {gaze.frames[-1]} lies outside {video.name!r}, which has {video.frames} frames.",
                 "file",
             )
         run_id = uuid.uuid5(NAMESPACE, f"{video.id} {hashlib.sha256(data).hexdigest()}")
@@ -107,7 +107,7 @@ def frame_seconds(gaze: GazeFile) -> NDArray[np.float64]:
 
 
 def shots_of(gaze: GazeFile, frames: int) -> list[tuple[int, int]]:
-    """[start, end) of every shot; the whole video when the file names none. Gaps between shots are shots of their own."""
+    """[start, end) of every shot; the whole video when the file names none. Gaps between them are shots, too."""
     if not gaze.shots:
         return [(0, frames)]
     edges = sorted({0, frames, *(edge for shot in gaze.shots for edge in shot if 0 < edge < frames)})

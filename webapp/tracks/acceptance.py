@@ -61,7 +61,7 @@ def plan(*, video: Video, run: Run) -> Plan:
 
 
 def joined(rows: list[tuple[int, int, int, str]]) -> list[tuple[int, int, int, str]]:
-    """Neighbouring pieces of one track and one person are one tracklet again. `rows`: (track, start, end, key) sorted."""
+    """Neighbouring pieces of one track and person are one tracklet again. `rows`: (track, start, end, key) sorted."""
     result: list[tuple[int, int, int, str]] = []
     for track, start, end, key in rows:
         if result and result[-1][0] == track and result[-1][2] == start and result[-1][3] == key:

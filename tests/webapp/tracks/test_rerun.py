@@ -22,7 +22,13 @@ pytestmark = pytest.mark.django_db
 def add_run(video: Video, folder: Path, **scene: Any) -> Run:
     manifest = write_run_folder(folder, **scene)
     return services.add_run(
-        run_id=uuid.uuid4(), video=video, job=None, profile="embedded", origin="perception", manifest=manifest, folder=folder
+        run_id=uuid.uuid4(),
+        video=video,
+        job=None,
+        profile="embedded",
+        origin="perception",
+        manifest=manifest,
+        folder=folder,
     )
 
 
@@ -114,7 +120,9 @@ def test_what_the_new_run_no_longer_sees_is_listed_first_and_stays(
 ) -> None:
     thirty_edits(video, people.bob)
     before = said(video)
-    run = add_run(video, tmp_path / "second", people=2, first_track=40, seed=9, shift=-0.125)  # boxes of persons 0 and 2
+    run = add_run(
+        video, tmp_path / "second", people=2, first_track=40, seed=9, shift=-0.125
+    )  # boxes of persons 0 and 2
     acceptance.compare(run=run)
     conflicts = Run.objects.get(id=run.id).report["conflicts"]
     assert {c["kind"] for c in conflicts} >= {"person", "event"}
