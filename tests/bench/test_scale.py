@@ -24,7 +24,8 @@ INSERT INTO library_video (id, project_id, name, state, error, warnings, width, 
 SELECT gen_random_uuid(), %(project)s, 'clip-' || n || '.mp4', 'ready', '', '[]', 1280, 720, 1450, 20 + n %% 100, false,
     true, '[0]', 0, 4, n %% 9, 0, 4, '', '', '', now() - n * interval '1 minute'
 FROM generate_series(1, %(videos)s) n;
-INSERT INTO events_annotationset (id, video_id, kind, name) SELECT gen_random_uuid(), id, 'proposal', '' FROM library_video;
+INSERT INTO events_annotationset (id, video_id, kind, name)
+SELECT gen_random_uuid(), id, 'proposal', '' FROM library_video;
 WITH numbered AS (SELECT s.id AS set_id, v.id AS video_id, row_number() OVER () AS n
     FROM library_video v JOIN events_annotationset s ON s.video_id = v.id)
 INSERT INTO events_event (id, set_id, video_id, modality, type, start, "end", confidence, origin, status, details, note,

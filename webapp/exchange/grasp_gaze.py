@@ -49,7 +49,7 @@ def import_file(*, path: Path, project: Project, user: User | None, video: Video
             video = _video_without_pixels(gaze, path, project, user)
         elif gaze.frames[-1] >= video.frames:
             raise Refused(
-                f"{path.name}: frame_idx {gaze.frames[-1]} lies outside {video.name!r}, which has {video.frames} frames.",
+                f"{path.name}: frame_idx {gaze.frames[-1]} lies outside {video.name!r} ({video.frames} frames).",
                 "file",
             )
         run_id = uuid.uuid5(NAMESPACE, f"{video.id} {hashlib.sha256(data).hexdigest()}")
@@ -125,7 +125,9 @@ def columns_of(gaze: GazeFile, shots: list[tuple[int, int]]) -> dict[str, NDArra
     body = np.where(np.isnan(gaze.body), face, gaze.body)
     pointed = has_face & np.isfinite(gaze.gaze).all(axis=1)
     inframe = np.where(np.isnan(gaze.inout), pointed.astype(float), gaze.inout)
-    kind = np.where(pointed & (inframe >= 0.5), "scene", np.where(has_face & (gaze.inout < 0.5), "off", ""))
+    target = targets_of(gaze.row_sample, track, np.where(pointed[:, None], gaze.gaze, np.nan), face)
+    inside = np.where(target >= 0, "person", "scene")
+    kind = np.where(pointed & (inframe >= 0.5), inside, np.where(has_face & (gaze.inout < 0.5), "off", ""))
     empty = np.full(len(frame), np.nan)
     values: dict[str, NDArray[Any]] = {
         "frame": frame.astype(np.int32),
@@ -148,7 +150,7 @@ def columns_of(gaze: GazeFile, shots: list[tuple[int, int]]) -> dict[str, NDArra
         "confidence": np.where(kind != "", 1.0, 0.0),
         "method": np.full(len(frame), METHOD, object),
         "target_kind": kind.astype(object),
-        "target_track": np.full(len(frame), -1, np.int32),
+        "target_track": np.where(kind == "person", target, -1).astype(np.int32),
         "target_object": np.full(len(frame), "", object),
     }
     order = np.lexsort((values["track"], values["frame"]))
@@ -156,6 +158,27 @@ def columns_of(gaze: GazeFile, shots: list[tuple[int, int]]) -> dict[str, NDArra
         name: (column.astype(np.float32) if column.dtype == np.float64 else column)[order]
         for name, column in values.items()
     }
+
+
+def targets_of(
+    sample: NDArray[Any], track: NDArray[Any], point: NDArray[np.float64], face: NDArray[np.float64]
+) -> NDArray[np.int64]:
+    """Raw track whose face box holds each row's gaze point, in the same sample; -1 for none.
+
+    The file names no targets. Of several boxes the one whose centre is nearest wins; one's own face never counts.
+    """
+    target = np.full(len(sample), -1, np.int64)
+    bounds = np.searchsorted(sample, np.arange(sample[-1] + 2)) if len(sample) else np.zeros(1, np.int64)
+    widest = int(np.diff(bounds).max(initial=0))
+    best = np.full(len(sample), np.inf)
+    for offset in range(widest):  # the k-th person of every sample at once
+        other = np.minimum(bounds[sample] + offset, len(sample) - 1)
+        there = (bounds[sample] + offset < bounds[sample + 1]) & (track[other] != track)
+        box = face[other]
+        away = np.abs(point - (box[:, :2] + box[:, 2:]) / 2).sum(axis=1)
+        hit = there & (point >= box[:, :2]).all(axis=1) & (point <= box[:, 2:]).all(axis=1) & (away < best)
+        target[hit], best[hit] = track[other][hit], away[hit]
+    return target
 
 
 def write_run(gaze: GazeFile, video: Video, folder: Path, sha256: str) -> dict[str, Any]:

@@ -21,27 +21,22 @@ pytestmark = pytest.mark.django_db
 
 def add_run(video: Video, folder: Path, **scene: Any) -> Run:
     manifest = write_run_folder(folder, **scene)
-    return services.add_run(
-        run_id=uuid.uuid4(),
-        video=video,
-        job=None,
-        profile="embedded",
-        origin="perception",
-        manifest=manifest,
-        folder=folder,
-    )
+    about: dict[str, Any] = {"job": None, "profile": "embedded", "origin": "perception"}
+    return services.add_run(run_id=uuid.uuid4(), video=video, manifest=manifest, folder=folder, **about)
 
 
 def said(video: Video) -> dict[str, Any]:
     """Everything a human has a word on, as it stands."""
     events = Event.objects.filter(video=video, set__kind="working").prefetch_related("participations")
+    persons = Person.objects.filter(video=video)
     return {
-        "events": {
-            str(e.id): (e.type, e.start, e.end, e.status, e.note, sorted((str(p.person_id), p.role) for p in e.participations.all()))
-            for e in events
-        },
-        "persons": {str(p.id): (p.number, p.name, p.colour, p.merged_into_id) for p in Person.objects.filter(video=video)},
-    }  # fmt: skip
+        "events": {str(e.id): (e.type, e.start, e.end, e.status, e.note, roles_of(e)) for e in events},
+        "persons": {str(p.id): (p.number, p.name, p.colour, p.merged_into_id) for p in persons},
+    }
+
+
+def roles_of(event: Event) -> list[tuple[str, str]]:
+    return sorted((str(p.person_id), p.role) for p in event.participations.all())
 
 
 def thirty_edits(video: Video, bob: Any) -> None:
