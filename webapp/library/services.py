@@ -156,19 +156,29 @@ def _set_state(video_id: UUID, state: Video.State, error: str) -> None:
     Video.objects.filter(id=video_id).exclude(state=Video.State.READY).update(state=state, error=error)
 
 
-@transaction.atomic
 def delete_video(*, video: Video) -> None:
     """Remove a video with all that was made of it, and its file when no other video uses it. Running jobs stop."""
-    folders = [f"runs/{run_id}" for run_id in video.runs.values_list("id", flat=True)]
-    folders.append(f"incoming/{video.id}")
-    sha256 = video.blob_id
+    while not _delete(video.id, Video.objects.filter(id=video.id).values_list("blob_id", flat=True).first()):
+        pass  # an import finished between the look and the lock
+
+
+@transaction.atomic
+def _delete(video_id: UUID, sha256: str | None) -> bool:
+    """Delete the video if its blob is still this one. The blob is locked before the video, as imports do."""
     if sha256 is not None:
         blob_lock(sha256)
-    Video.objects.filter(id=video.id).delete()
+    row = Video.objects.select_for_update().filter(id=video_id).first()
+    if row is None:
+        return True
+    if row.blob_id != sha256:
+        return False
+    folders = [f"runs/{run_id}" for run_id in row.runs.values_list("id", flat=True)] + [f"incoming/{video_id}"]
+    row.delete()
     if sha256 is not None and not Video.objects.filter(blob_id=sha256).exists():
         Blob.objects.filter(sha256=sha256).delete()
         folders.append(f"blobs/{sha256}")
     transaction.on_commit(lambda: _erase(folders, sha256))
+    return True
 
 
 def _erase(folders: list[str], sha256: str | None) -> None:

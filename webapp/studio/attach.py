@@ -48,7 +48,7 @@ def wait_for_turn(lock: Lock, what: str) -> bool:
     while not lock.take(what):
         note = lock.read()
         if note.get("what") in ("up", "demo"):
-            if note.get("address"):
+            if note.get("ready"):
                 return False
             if time.monotonic() > end:
                 raise StudioError(f"The studio of {lock.data} (process {note.get('pid')}) does not come up.")

@@ -68,6 +68,7 @@ class Studio:
         self.postgres: Postgres | None = None
         self.valkey: Valkey | None = None
         self.address = ""
+        self.ready = False
         self._listening: socket.socket | None = None
         self._stopping = threading.Event()
         self._reaper: threading.Thread | None = None
@@ -151,7 +152,7 @@ class Studio:
     def tell(self) -> None:
         """Write who runs where into DATA/studio.json."""
         children = {name: part.process.pid for name, part in self.parts.items()}
-        self.lock.write(what=self.what, address=self.address, children=children)
+        self.lock.write(what=self.what, address=self.address, children=children, ready=self.ready)
 
     def wait_for_web(self, limit_s: float = 60) -> None:
         """Until the pages answer. Raises StudioError."""

@@ -1,7 +1,7 @@
 """One launcher per data folder: a lock the kernel frees when its holder dies, and a note saying who holds it.
 
-DATA/studio.lock is the lock; DATA/studio.json the note: {"what": "up" or a command's name, "pid", "address" (once pages
-are served), "children": {name: pid}}.
+DATA/studio.lock is the lock; DATA/studio.json the note: {"what": "up" or a command's name, "pid", "address" of the
+pages, "children": {name: pid}, "ready": whether everything is up}.
 """
 
 from __future__ import annotations

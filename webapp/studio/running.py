@@ -48,11 +48,13 @@ def run_studio(data: Path, what: str, port: int | None, screen: Console) -> Iter
     studio.screen = screen
     try:
         with orderly_signals():
+            studio.start_web(port)  # loads its code while the database starts
             studio.start_services()
-            studio.start_web(port)
+            studio.wait_for_web()
             studio.start_workers()
             studio.start_reaper()
-            studio.wait_for_web()
+            studio.ready = True
+            studio.tell()
             yield studio
     finally:
         with deaf():

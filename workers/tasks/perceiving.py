@@ -17,8 +17,6 @@ from webapp.jobs.models import Job
 from webapp.lib import storage
 from webapp.lib.errors import Refused
 from webapp.library.models import Video
-from webapp.tracks import acceptance
-from webapp.tracks import services as tracks
 from workers.attempt import Attempt, run
 
 
@@ -71,6 +69,9 @@ def look(attempt: Attempt, video: Video, folder: Path) -> dict[str, Any]:
 
 def store(video_id: UUID, job: Job, manifest: dict[str, Any], folder: Path) -> None:
     """The run with its events, in the transaction that ends the job. The video is locked first, as edits do."""
+    from webapp.tracks import acceptance
+    from webapp.tracks import services as tracks
+
     video = Video.objects.select_for_update().get(id=video_id)
     added = tracks.add_run(
         run_id=UUID(job.parameters["run"]),
