@@ -2,8 +2,8 @@
 
 Per step: predicted box = last box + velocity x time, at most COAST_S far; both boxes are grown by what a person can
 move in the time between (buffered IoU, Yang et al., "Hard to track objects with irregular motions and similar
-appearances", 2023); cost = weighted (1 - IoU of the grown boxes) and (1 - similarity of colours); impossible below a least IoU or a
-least similarity; Hungarian; accepted below a largest cost. Identities across cuts are for `identity`.
+appearances", 2023); cost = weighted (1 - IoU of the grown boxes) and (1 - similarity of colours); impossible below a
+least IoU or a least similarity; Hungarian; accepted below a largest cost. Identities across cuts are for `identity`.
 
 The numbers were chosen on twelve synthetic scenes of 12 s: four cut-out people who cross each other in front of a still
 room, at 0.5, 1, 2 and 3 body widths per second (a walk is 2.5), looked at 4, 5, 6 and 8 times a second. Share of
