@@ -66,15 +66,19 @@ def window_move(times: Floats, shots: NDArray[np.int32], points: Floats, preset:
     low = np.searchsorted(times, then + TINY_S, side="right") - 1
     high = np.minimum(low + 1, own)
     low = np.maximum(low, 0)
-    width = times[high] - times[low]
-    same_shot = shots[low] == shots
-    between = same_shot & (times[low] <= then + TINY_S) & (width <= preset.bracket_s + TINY_S)
-    at_low = same_shot & (np.abs(then - times[low]) <= preset.time_slack_s)
-    at_high = (np.abs(times[high] - then) <= preset.time_slack_s) & (high < own) & (shots[high] == shots)
-    share = np.clip((then - times[low]) / np.maximum(width, TINY_S), 0.0, 1.0)
-    share = np.select([between, at_low], [share, 0.0], 1.0)[:, None]
-    moved = points - (points[low] * (1 - share) + points[high] * share)
-    moved[~(between | at_low | at_high) | (low == own)] = np.nan
+    low_s, high_s = times[low], times[high]
+    same_low, same_high = shots[low] == shots, shots[high] == shots
+    between = same_low & (low_s <= then + TINY_S) & (high_s - low_s <= preset.bracket_s + TINY_S)
+    at_low = same_low & (np.abs(then - low_s) <= preset.time_slack_s)
+    at_high = same_high & (np.abs(high_s - then) <= preset.time_slack_s) & (high < own)
+    share = (then - low_s) / np.maximum(high_s - low_s, TINY_S)
+    share = np.where(between, np.clip(share, 0.0, 1.0), np.where(at_low, 0.0, 1.0))
+    share[~(between | at_low | at_high) | (low == own)] = np.nan
+    moved = np.empty((count, 2))
+    for axis in range(2):
+        values = np.ascontiguousarray(points[:, axis])
+        before = values[low]
+        moved[:, axis] = values - (before + (values[high] - before) * share)
     return moved
 
 

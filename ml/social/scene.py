@@ -85,6 +85,9 @@ class Scene:
             self.human = np.zeros(shape, dtype=bool)
         if self.objects.shape != shape:
             self.objects = np.full(shape, -1, dtype=np.int32)
+        # One person's samples side by side in memory: most work goes along them, and is several times faster so.
+        for name in ("gaze", "face", "inframe", "confidence", "kind", "target", "present", "human", "objects"):
+            setattr(self, name, np.asfortranarray(getattr(self, name)))
 
     def _check(self) -> None:
         samples, persons = len(self.frames), len(self.persons)
