@@ -60,6 +60,13 @@ function onKey(event) {
   event.preventDefault();
 }
 
+/** Empty filters stay out of the address. */
+function shorten(event) {
+  if (event.detail.verb !== "get") return;
+  const given = event.detail.formData;
+  for (const name of [...given.keys()]) if (given.get(name) === "") given.delete(name);
+}
+
 // A list that is asked for again keeps its selection and the row the keys are on
 const nameOf = (row) => row?.dataset.video ?? row?.dataset.jobRow;
 let kept = { selected: new Set(), row: undefined };
@@ -85,6 +92,7 @@ export function setUpTables() {
   document.addEventListener("click", (event) => {
     if (event.target.closest("[data-clear-selection]")) select(false);
   });
+  document.addEventListener("htmx:configRequest", shorten);
   document.addEventListener("htmx:beforeSwap", keep);
   document.addEventListener("htmx:afterSwap", restore);
   showSelection();

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from django import template
@@ -14,6 +15,7 @@ register = template.Library()
 
 
 @register.simple_tag
+@cache
 def icon(name: str, extra: str = "") -> SafeString:
     """An icon of static/icons/sprite.svg; the text beside it, or an aria-label, says what it means."""
     address = static("icons/sprite.svg")
