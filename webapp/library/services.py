@@ -200,7 +200,7 @@ def find_video(word: str, *, project: Project | None = None) -> Video:
     if re.fullmatch(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", word):
         matching = list(found.filter(id=word))
     elif re.fullmatch(r"[0-9a-f]{8,64}", word):
-        matching = list(found.filter(blob_id__startswith=word)[:2])
+        matching = list(found.filter(blob__sha256__startswith=word)[:2])
     else:
         matching = list(found.filter(name=clean_name(word))[:2])
     if not matching:

@@ -1,0 +1,100 @@
+"""The command line as its users meet it, without a running studio: each command starts what it needs and stops it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.clips import make
+from webapp.lib.datafolder import HERE, socket_folder
+
+
+@pytest.fixture(scope="module")
+def root() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="sightline-cli-"))
+    folder.chmod(0o755)
+    make("bframes", folder)
+    yield folder
+    shutil.rmtree(folder)
+    shutil.rmtree(socket_folder(folder / "data"), ignore_errors=True)
+
+
+@pytest.fixture
+def manage(root: Path) -> Any:
+    """`manage("ingest", ...)`: the finished process; nothing it started is left."""
+
+    def run(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        env = {k: v for k, v in os.environ.items() if k not in ("SIGHTLINE_DATA", "DJANGO_SETTINGS_MODULE")}
+        done = subprocess.run(
+            [sys.executable, "manage.py", *words, "--data", str(root / "data")],
+            cwd=HERE, env=env | environment, capture_output=True, text=True, timeout=280,
+        )  # fmt: skip
+        left = [p for p in psutil.process_iter(["cmdline"]) if str(root / "data") in " ".join(p.info["cmdline"] or [])]
+        assert left == [], done.stderr
+        return done
+
+    return run
+
+
+def clip(root: Path) -> str:
+    return str(next(root.glob("*.mp4")))
+
+
+def test_ingest_writes_what_it_made_and_names_what_is_there_already(manage: Any, root: Path) -> None:
+    bad = root / "bad.mp4"
+    bad.write_bytes(b"nothing")
+    done = manage("ingest", clip(root), str(bad), "--project", "new", "--json", "-")
+    first, second = (json.loads(line) for line in done.stdout.splitlines())
+    assert done.returncode == 2  # one of two failed
+    assert set(first) == {"video", "sha256", "frames", "warnings"} and first["frames"] == 60
+    assert second["path"] == str(bad) and second["error"] in done.stderr
+    again = manage("ingest", clip(root), "--project", "new", "--json", str(root / "again.json"))
+    assert again.returncode == 2
+    assert "already in the project" in json.loads((root / "again.json").read_text())["error"]
+    assert "Traceback" not in done.stderr + again.stderr
+
+
+def test_perceive_says_what_it_cannot_find(manage: Any, root: Path) -> None:
+    done = manage("perceive", "nowhere.mp4", clip(root), SIGHTLINE_WEIGHTS=str(root / "no-weights"))
+    assert "There is no video 'nowhere.mp4'" in done.stderr
+    assert "weights" in done.stderr and "make weights" in done.stderr
+    assert done.returncode == 3  # found by its file, but the model weights are missing
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("ingest", "--project", "new"), "Name at least one file"),
+        (("ingest", "none.mp4", "--project", "Not A Slug"), "cannot be a project's short name"),
+        (("ingest", "--project", "new", "--manifest", "none.csv"), "cannot be read"),
+        (("import-run", "none"), "There is no file or folder none"),
+        (("login-link", "--user", "nobody-here"), "There is no user 'nobody-here'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_exit_code_2(manage: Any, words: tuple[str, ...], sentence: str) -> None:
+    done = manage(*words)
+    assert done.returncode == 2 and sentence in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1 and done.stdout == ""
+
+
+def test_doctor_tells_what_is_missing(manage: Any, root: Path) -> None:
+    done = manage("doctor", SIGHTLINE_WEIGHTS=str(root / "no-weights"), SIGHTLINE_VALKEY=str(root / "no-valkey"))
+    assert done.returncode == 2
+    assert "SIGHTLINE_VALKEY names" in done.stderr and "Model weights are missing" in done.stderr
+    only_weights = manage("doctor", SIGHTLINE_WEIGHTS=str(root / "no-weights"))
+    assert only_weights.returncode == 3
+
+
+def test_a_login_link_is_printed_for_the_first_admin(manage: Any) -> None:
+    done = manage("login-link")
+    assert done.returncode == 0 and done.stdout.startswith("/link/") and "No studio runs" in done.stderr
