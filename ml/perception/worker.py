@@ -73,7 +73,10 @@ class Worker:
     def _cuts(self, task: Task, report: Report) -> None:
         from ml.perception import shots
 
-        found = shots.candidates(self._video, self._index, task.start, task.end, lambda n: report(n - task.start))
+        def done(number: int) -> None:  # a piece also looks at some frames before and after it
+            report(min(max(number + 1, task.start), task.end) - task.start)
+
+        found = shots.candidates(self._video, self._index, task.start, task.end, done)
         write_json(task.result(self._work), found)
 
     def _people(self, task: Task, report: Report) -> None:
