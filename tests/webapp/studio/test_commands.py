@@ -65,6 +65,7 @@ def test_ingest_writes_what_it_made_and_names_what_is_there_already(manage: Any,
 
 
 def test_perceive_says_what_it_cannot_find(manage: Any, root: Path) -> None:
+    manage("ingest", clip(root), "--project", "new")  # there already, when the test above ran
     done = manage("perceive", "nowhere.mp4", clip(root), SIGHTLINE_WEIGHTS=str(root / "no-weights"))
     assert "There is no video 'nowhere.mp4'" in done.stderr
     assert "weights" in done.stderr and "make weights" in done.stderr
