@@ -12,7 +12,7 @@ export class Actions extends Topics {
     Object.assign(this, { store, undo, player, window, say });
     this.partial = null; // {id, participants}: roles on the way to being whole, not saved yet
     this.looping = false;
-    this.triage = false;
+    this.triage = null; // "all" or a type while proposals are shown one after another
     this.samples = null;
     store.on("selection", () => {
       if (this.partial && !store.isSelected("event", this.partial.id)) this.partial = null;
@@ -81,7 +81,9 @@ export class Actions extends Topics {
   /** The next proposal that waits for a word: in time, or in triage the least certain one. */
   nextUnreviewed() {
     const chosen = this.store.selectedEvent;
-    const open = this.store.ordered.filter((event) => event.status === "proposed" && event.id !== chosen?.id && !this.store.filters.hidden.has(event.type));
+    const type = this.triage && this.triage !== "all" ? this.triage : null;
+    const wanted = (event) => (type ? event.type === type : !this.store.filters.hidden.has(event.type));
+    const open = this.store.ordered.filter((event) => event.status === "proposed" && event.id !== chosen?.id && wanted(event));
     if (this.triage) open.sort((a, b) => a.confidence - b.confidence);
     if (!open.length) {
       this.say("Nothing is left to review in this video.");
@@ -99,10 +101,11 @@ export class Actions extends Topics {
     }
   }
 
-  setTriage(on) {
-    this.triage = on;
-    this.emit("triage", on);
-    if (on) this.nextUnreviewed();
+  /** `what`: "all" or a type; null ends it. */
+  setTriage(what) {
+    this.triage = what;
+    this.emit("triage", what);
+    if (what) this.nextUnreviewed();
     else {
       this.setLooping(false);
       this.player.pause();
@@ -117,7 +120,7 @@ export class Actions extends Topics {
     } else if (this.store.draft) this.store.setDraft(null);
     else if (this.store.selection.kind) this.store.select(null);
     else if (this.store.marked || this.store.span.in !== null || this.store.span.out !== null) this.store.setSpan(null, null);
-    else if (this.triage) this.setTriage(false);
+    else if (this.triage) this.setTriage(null);
   }
 
   // ---- Loop ----

@@ -13,9 +13,9 @@ export function readAddress() {
     sel: query.get("sel"),
     hide: (query.get("hide") ?? "").split(",").filter(Boolean),
     rejected: query.get("rejected") === "1",
-    present: query.get("present") === "1",
+    present: query.get("present") !== "0",
     who: number("who"),
-    triage: query.get("triage") === "1",
+    triage: query.get("triage"),
   };
 }
 
@@ -42,9 +42,9 @@ export class Address {
     const { hidden, rejected, present, person } = store.filters;
     if (hidden.size) query.set("hide", [...hidden].join(","));
     if (rejected) query.set("rejected", "1");
-    if (present) query.set("present", "1");
+    if (!present) query.set("present", "0");
     if (person) query.set("who", store.person(person)?.number ?? "");
-    if (this.actions.triage) query.set("triage", "1");
+    if (this.actions.triage) query.set("triage", this.actions.triage);
     history.replaceState(null, "", `?${query}`);
   }
 }

@@ -44,6 +44,11 @@ export class EditQueue extends Topics {
     return this.records.length;
   }
 
+  /** Whether an edit is this queue's own: waiting, on its way, or acknowledged. */
+  knows(id) {
+    return this.acknowledged.has(id) || this.records.some((record) => record.id === id);
+  }
+
   get conflicts() {
     return this.records.filter((record) => record.status === "conflict");
   }

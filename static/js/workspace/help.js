@@ -5,7 +5,7 @@ import { KEYMAP } from "./keymap.js";
 import { namesOf } from "./keys.js";
 
 const SHOWN = { Space: "Space", ArrowLeft: "←", ArrowRight: "→", Backspace: "⌫", Delete: "Del", Escape: "Esc", Enter: "Enter" };
-const show = (key) => key.split("+").map((part) => SHOWN[part] ?? part).join(" ") || "+";
+const show = (key) => (key === "+" ? key : key.split("+").map((part) => SHOWN[part] ?? part).join(" "));
 
 export class Help {
   #waiting = null; // the action that waits for its new key
@@ -14,7 +14,7 @@ export class Help {
     this.keys = keys;
     this.dialog = document.querySelector("#help");
     this.list = this.dialog.querySelector(".keymap");
-    this.dialog.addEventListener("keydown", (event) => this.#pressed(event), true);
+    addEventListener("keydown", (event) => this.#pressed(event), true);
     this.dialog.addEventListener("close", () => {
       this.#waiting = null;
     });
@@ -62,6 +62,7 @@ export class Help {
               this.#waiting = action.id;
               this.message = null;
               this.draw();
+              this.list.querySelector(".waiting").focus();
             },
           },
           keys.map((key) => h("kbd", { text: show(key) })),

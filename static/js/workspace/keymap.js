@@ -35,7 +35,7 @@ export const KEYMAP = [
   { id: "delete", group: "Review", label: "Delete (a proposal is rejected)", keys: ["Delete"], run: (w) => w.actions.remove() },
   { id: "previousEvent", group: "Review", label: "Previous event", keys: ["["], run: (w) => w.actions.neighbour(-1) },
   { id: "nextEvent", group: "Review", label: "Next event", keys: ["]"], run: (w) => w.actions.neighbour(1) },
-  { id: "triage", group: "Review", label: "Triage: least certain first, looped", keys: ["Shift+N"], run: (w) => w.actions.setTriage(!w.actions.triage) },
+  { id: "triage", group: "Review", label: "Triage: least certain first, looped", keys: ["Shift+N"], run: (w) => w.actions.setTriage(w.actions.triage ? null : "all") },
 
   { id: "in", group: "Span", label: "In: first frame is here", keys: ["I"], run: (w) => w.actions.mark("in") },
   { id: "out", group: "Span", label: "Out: last frame is here", keys: ["O"], run: (w) => w.actions.mark("out") },

@@ -75,7 +75,7 @@ export class Live extends Topics {
     if (answer.reload) return this.reload();
     const others = [];
     for (const edit of answer.edits) {
-      if (queue.acknowledged.has(edit.id)) continue;
+      if (queue.knows(edit.id)) continue; // our own: its answer has come or is on its way
       const fresh = edit.changes.filter((change) => this.#isNews(change));
       if (fresh.length) queue.reapply(fresh);
       others.push(edit);

@@ -126,15 +126,15 @@ function open({ store, player, actions, timeline, window }, address) {
   player.start(clamp(address.frame ?? event?.start ?? 0, 0, store.times.frames - 1));
   if (known) store.select(kind, [id]);
   if (event && address.from === null) window.show(event.start, event.end, 4);
-  if (address.triage && (event?.status === "proposed" || store.ordered.length)) triageFrom(actions, event);
+  if (address.triage) triageFrom(actions, event, address.triage);
 }
 
 /** Triage begins with the event that the address names, else with the least certain one. */
-function triageFrom(actions, event) {
-  if (!event || event.status !== "proposed") return actions.setTriage(true);
-  actions.triage = true;
+function triageFrom(actions, event, what) {
+  if (event?.status !== "proposed") return actions.setTriage(what);
+  actions.triage = what;
   actions.setLooping(true);
-  return actions.emit("triage", true);
+  return actions.emit("triage", what);
 }
 
 /** Compound moves that keys and buttons share. */
@@ -184,7 +184,9 @@ function watch({ store, player, actions, timeline, live, overlay, window }) {
     gone = setTimeout(() => (presence.hidden = true), 8000);
   });
   actions.on("reviewed", () => {
-    if (actions.triage && page.triage) $("#triage-next").hidden = false;
+    if (!actions.triage) return;
+    $("#triage-next").search = actions.triage === "all" ? "?start=1" : `?start=1&type=${actions.triage}`;
+    $("#triage-next").hidden = false;
   });
 }
 

@@ -66,7 +66,8 @@ export class Overlay {
     if (!records) return;
     for (const record of records) {
       const id = this.store.personOf(record.track, frame);
-      if (id) this.#people.push({ id, person: this.store.person(id), record, box: this.#box(record.body), gaze: this.#gazeOf(id, record, frame) });
+      const person = id && this.store.person(id);
+      if (person) this.#people.push({ id, person, record, box: this.#box(record.body), gaze: this.#gazeOf(id, record, frame) });
     }
     const event = this.store.draft ?? this.store.selectedEvent;
     const live = event && event.start <= frame && frame < event.end ? new Set(event.participants.map(([id]) => this.store.rootOf(id))) : null;

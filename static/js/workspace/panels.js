@@ -65,7 +65,7 @@ export class Panels {
   toggleInspector(on = !this.inspectorShown) {
     this.root.classList.toggle("inspector-open", on);
     this.root.classList.toggle("inspector-closed", !on);
-    this.document.querySelector("#inspector-toggle").setAttribute("aria-expanded", String(on));
+    document.querySelector("#inspector-toggle").setAttribute("aria-expanded", String(on));
   }
 
   get inspectorShown() {

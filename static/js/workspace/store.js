@@ -28,9 +28,10 @@ export class Store extends Topics {
     this.selection = { kind: null, ids: [] };
     this.draft = null;
     this.span = { in: null, out: null };
-    this.filters = { hidden: new Set(), rejected: false, present: false, person: null };
+    this.filters = { hidden: new Set(), rejected: false, present: true, person: null };
     this.pendingIds = new Set(); // objects with an edit that the server has not acknowledged
     this.focusPerson = null; // the participant that role keys act on
+    this.mostRows = 3;
     this.load(bundle);
   }
 
@@ -218,8 +219,9 @@ export class Store extends Topics {
     return [...GAZE_TYPES, ...GESTURE_TYPES.filter((type) => seen.has(type))].filter((type) => !this.filters.hidden.has(type));
   }
 
-  /** Per type: {events, rowOf: Map(id -> row), rows, longest}. Events that overlap lie in rows under one another, at most `most`. */
-  lane(type, most = 3) {
+  /** Per type: {events, rowOf: Map(id -> row), rows, longest}. Events that overlap lie in rows under one another. */
+  lane(type) {
+    const most = this.mostRows;
     this.lanes ??= new Map();
     if (!this.lanes.has(type)) {
       const events = this.ordered.filter((event) => event.type === type && this.passes(event));
@@ -238,7 +240,10 @@ export class Store extends Topics {
     return this.lanes.get(type);
   }
 
-  forgetLanes() {
+  /** In how many rows a lane may lay events that overlap. */
+  setMostRows(rows) {
+    if (rows === this.mostRows) return;
+    this.mostRows = rows;
     this.lanes = null;
   }
 

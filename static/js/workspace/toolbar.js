@@ -16,13 +16,13 @@ export class Toolbar {
     root.querySelector("#zoom-fit").addEventListener("click", () => window.show(0, store.times.frames));
     this.rejected.addEventListener("click", () => store.setFilters({ rejected: !store.filters.rejected }));
     this.present.addEventListener("click", () => store.setFilters({ present: !store.filters.present }));
-    this.triage.addEventListener("click", () => actions.setTriage(!actions.triage));
+    this.triage.addEventListener("click", () => actions.setTriage(actions.triage ? null : "all"));
     this.people.addEventListener("change", () => store.setFilters({ person: this.people.value || null }));
     store.on("filters", () => this.draw());
     store.on("rows", (kinds) => {
       if (kinds.has("person") || kinds.has("event")) this.draw();
     });
-    actions.on("triage", (on) => this.triage.setAttribute("aria-pressed", String(on)));
+    actions.on("triage", (what) => this.triage.setAttribute("aria-pressed", String(Boolean(what))));
     this.draw();
   }
 

@@ -6,6 +6,7 @@ export class UndoStack {
 
   constructor(queue) {
     this.queue = queue;
+    queue.on("saved", ({ record, answer }) => record && this.#learn(record.id, answer.changes));
     queue.on("refused", (record) => this.#drop(record.id));
     queue.on("conflict", (record) => this.#drop(record.id));
   }
@@ -56,6 +57,11 @@ export class UndoStack {
     }
     if (undos.length) to.push(undos);
     return group.at(-1).label;
+  }
+
+  /** What the server really changed, with the ids it gave. */
+  #learn(id, changes) {
+    for (const group of [...this.#done, ...this.#undone]) for (const entry of group) if (entry.id === id) entry.changes = changes;
   }
 
   #drop(id) {

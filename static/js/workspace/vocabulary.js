@@ -50,16 +50,18 @@ export function togglePerson(type, participants, person) {
   return participants; // full: somebody must leave first
 }
 
-/** Give a person the next role of the type; a role with room for one changes hands, so a two-person event swaps. */
+/** Give a person the next role of the type. Where that would leave a role too full or too empty, two people swap. */
 export function cycleRole(type, participants, person) {
   const roles = TYPES[type].roles;
   const pair = participants.find((p) => p[0] === person);
   if (!pair || roles.length < 2) return participants;
   const names = roles.map(([role]) => role);
   const next = names[(names.indexOf(pair[1]) + 1) % names.length];
-  const most = roles.find(([role]) => role === next)[2];
   const holders = participants.filter((p) => p[1] === next);
-  const loser = holders.length >= most ? holders[0] : null;
+  const [, , most] = roles.find(([role]) => role === next);
+  const [, least] = roles.find(([role]) => role === pair[1]);
+  const left = participants.filter((p) => p[1] === pair[1]).length - 1;
+  const loser = holders.length >= most || left < least ? holders[0] : null;
   return sortPairs(participants.map((p) => (p === pair ? [person, next] : p === loser ? [p[0], pair[1]] : p)));
 }
 

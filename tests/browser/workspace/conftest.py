@@ -109,7 +109,7 @@ class Visitor:
 
     def new_page(self) -> Any:
         page = self.context.new_page()
-        page.on("pageerror", lambda error: self.complaints.append(f"script: {error}"))
+        page.on("pageerror", lambda error: self.complaints.append(f"script: {error} {error.stack}"))
         page.on("console", self._heard)
         return page
 
@@ -144,6 +144,20 @@ def settle(page: Any) -> None:
         "() => { const { frame, shown, state } = document.querySelector('#player').dataset;"
         " return frame === shown && (state === 'paused' || state === 'ready'); }"
     )
+
+
+def wait_saved(page: Any) -> None:
+    """Wait until every edit is acknowledged; fails with what the page says about those that are not."""
+    from playwright.sync_api import TimeoutError as TooLong
+
+    try:
+        page.wait_for_function("() => document.querySelector('#save-state').dataset.unsaved === '0'", timeout=15_000)
+    except TooLong:
+        page.evaluate("document.querySelector('#save-state').click()")
+        words = page.evaluate(
+            "[...document.querySelectorAll('dialog[open]')].map((open) => open.innerText).join(' | ')"
+        )
+        raise AssertionError(f"not saved: {words}") from None
 
 
 @pytest.fixture

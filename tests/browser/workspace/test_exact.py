@@ -17,8 +17,8 @@ from tests.browser.workspace.conftest import settle
 SHORT = ("25", "variable", "rotated-90", "trimmed")
 LONG = ("10", "23.976", "59.94", "bframes", "random", "random-bframes", "late-start", "trimmed-bframes", "open-gop")
 
-# In the page: `look` reads the picture as the browser shows it, scaled down, as grey bytes in base64, with what the page
-# says about it; `walk` gives one keystroke or frame number after another and looks each time the player stands still.
+# In the page: `look` reads the picture as the browser shows it, scaled down, as grey bytes in base64, with what it
+# says of it; `walk` gives one keystroke or frame number after another and looks each time the player stands still.
 SCRIPT = """() => {
   const { dataset } = document.querySelector('#player');
   const video = document.querySelector('#video');

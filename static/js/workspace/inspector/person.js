@@ -4,6 +4,7 @@ import { h, icon, iconButton } from "../dom.js";
 import { CORRECTION_WORDS, KIND_WORDS } from "../vocabulary.js";
 
 const MANY_TRACKLETS = 60;
+const UNKNOWN_ANGLE = -128;
 
 export function personPanel(inspector, person) {
   const { store } = inspector;
@@ -135,8 +136,8 @@ function measuredWords(inspector, person, frame) {
   if (!record?.kind) return "Nothing measured here.";
   const target = record.kind === 1 && record.target !== null ? store.personOf(record.target, frame) : null;
   const whom = target ? store.personName(target) : KIND_WORDS[record.kind];
-  const angles = `yaw ${record.yaw}°, pitch ${record.pitch}°`;
-  return `${whom} (measured at frame ${record.gazeFrame}, confidence ${Math.round(record.confidence * 100)} %, ${angles})`;
+  const angles = record.yaw === UNKNOWN_ANGLE ? "" : `, yaw ${record.yaw}°, pitch ${record.pitch}°`;
+  return `${whom} (measured at frame ${record.gazeFrame}, confidence ${Math.round(record.confidence * 100)} %${angles})`;
 }
 
 // ---- Merge and split ----

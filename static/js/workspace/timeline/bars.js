@@ -5,8 +5,8 @@
 
 import { ROLE_MARKS } from "../vocabulary.js";
 
-export const BAR = 15;
-export const ROW = 18;
+export const BAR = 14;
+export const ROW = 17;
 const LEAST_PX = 3;
 
 /** Pixels [left, right) of an event's bar, at least a few wide. */

@@ -5,7 +5,7 @@ import { laneOfCode } from "../ribbon.js";
 
 export const RIBBON = 14;
 export const VELOCITY = 18;
-export const LANE = RIBBON + VELOCITY + 8;
+export const LANE = RIBBON + VELOCITY + 7;
 const BUCKETS_FROM = 8; // frames a pixel from which buckets are drawn instead of runs
 
 /** How a run is filled: a colour or a hatch. */

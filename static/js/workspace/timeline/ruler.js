@@ -14,7 +14,7 @@ export function tickStep(window, times) {
     const step = FRAME_STEPS.find((count) => count * perFrame >= LABEL_PX * 0.75) ?? FRAME_STEPS.at(-1);
     return { unit: "frames", step };
   }
-  const seconds = (times.zeroed(Math.min(window.end, times.frames)) - times.zeroed(Math.floor(window.start))) / window.width;
+  const seconds = (times.zeroed(Math.ceil(window.end)) - times.zeroed(Math.floor(window.start))) / window.width;
   const step = STEPS_S.find((s) => s / seconds >= LABEL_PX) ?? STEPS_S.at(-1);
   return { unit: "seconds", step, decimals: step < 1 ? 1 : 0 };
 }
@@ -28,7 +28,7 @@ export function eachTick(window, times, visit) {
     return;
   }
   const first = Math.floor(times.zeroed(Math.floor(window.start)) / tick.step);
-  const last = times.zeroed(Math.min(times.frames, Math.ceil(window.end))) / tick.step;
+  const last = times.zeroed(Math.ceil(window.end)) / tick.step;
   for (let k = first; k <= last; k++) {
     const frame = times.frameAt(k * tick.step + 1e-9);
     visit(frame, clockOf(k * tick.step, tick.decimals).replace(/^00:/, ""), k % 5 === 0);

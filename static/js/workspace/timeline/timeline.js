@@ -74,21 +74,19 @@ export class Timeline {
     const people = store.filters.present
       ? store.people.filter((person) => store.isPresent(person.id, this.window.start, this.window.end))
       : store.people.filter((person) => store.trackletsOf(person.id).length || store.isSelected("person", person.id) || !store.run);
-    let y = 4;
-    const lanes = store.laneTypes.map((type) => {
-      const height = 4 + store.lane(type).rows * ROW;
-      const lane = { type, y, height };
-      y += height;
-      return lane;
-    });
-    const cover = { y: y + 2, height: COVER };
-    const eventsHeight = y + COVER + 6;
     const head = RULER + (this.waveform ? WAVE : 0);
     const body = Math.max(0, (this.height ?? 300) - head);
-    // both panes get what they need; when there is not enough, events may take up to three fifths
     const peopleHeight = people.length * LANE + 4;
-    let eventsPane = Math.min(eventsHeight, Math.max(body * 0.6, body - peopleHeight));
-    eventsPane = Math.min(eventsPane, body);
+    // both panes get what they need; when there is not enough, events may take up to three fifths, in fewer rows
+    const most = Math.max(body * 0.6, body - peopleHeight);
+    store.setMostRows(3);
+    let events = this.#layoutLanes();
+    if (events.height > most) {
+      store.setMostRows(2);
+      events = this.#layoutLanes();
+    }
+    const { lanes, cover, height: eventsHeight } = events;
+    const eventsPane = Math.min(eventsHeight, most, body);
     const peopleTop = head;
     const eventsTop = head + body - eventsPane;
     this.panes = {
@@ -99,6 +97,17 @@ export class Timeline {
       this.scrolls[name] = clamp(this.scrolls[name], 0, Math.max(0, pane.inner - pane.height));
     this.rows = { people, lanes, cover };
     this.#drawGutter();
+  }
+
+  /** Event lanes from top to bottom, and coverage under them. */
+  #layoutLanes() {
+    let y = 4;
+    const lanes = this.store.laneTypes.map((type) => {
+      const lane = { type, y, height: 4 + this.store.lane(type).rows * ROW };
+      y += lane.height;
+      return lane;
+    });
+    return { lanes, cover: { y: y + 2, height: COVER }, height: y + COVER + 6 };
   }
 
   /** Vertical position in the canvas of a thing inside a pane. */
