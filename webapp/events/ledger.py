@@ -140,13 +140,16 @@ def _undone(video: Video, edit: EditRequest) -> Edit:
 
 
 def _undo(video: Video, user: User, target: Edit) -> list[Change]:
-    """Restore every row the edit changed; Stale when anybody changed one of them since."""
+    """Restore every row the edit changed; Stale when one of them is not as the edit left it.
+
+    Versions are not compared: where a later edit was undone first, the row is at a newer version with the same content.
+    """
     changes: list[Change] = []
     for change in reversed(target.changes):
         kind, id, before, after = change["kind"], change["id"], change["before"], change["after"]
         found = rows.current(kind, id, video)
         now = None if found is None else rows.ROW_OF[kind](found)
-        if (None if now is None else now["version"]) != (None if after is None else after["version"]):
+        if _content(now) != _content(after):
             raise Stale(kind=kind, id=id, base=after and after["version"], theirs=rows.public(now))
         if before is None:
             if kind == "person":
@@ -157,6 +160,10 @@ def _undo(video: Video, user: User, target: Edit) -> list[Change]:
             version = (now or before)["version"] + 1
             changes.append((kind, id, now, rows.restore(kind, video, before, version, user)))
     return changes
+
+
+def _content(row: rows.Row | None) -> rows.Row | None:
+    return None if row is None else {name: value for name, value in row.items() if name != "version"}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
