@@ -187,9 +187,8 @@ def _candidates(episode: Episode) -> list[int]:
         return list(episode.held)
     width = max(episode.held).bit_length()
     largest: set[int] = set()
-    for held in {
-        tuple(tie for tie, when in episode.held.items() if when >> at & 1) for at in range(len(episode.first))
-    }:
+    moments = range(len(episode.first))
+    for held in {tuple(tie for tie, when in episode.held.items() if when >> at & 1) for at in moments}:
         neighbours = [0] * width
         for tie in held:
             low = tie & -tie
@@ -269,27 +268,38 @@ def _measure(looks: Looks, pairs: list[Pair], found: list[Run]) -> Iterable[tupl
     run, sample = runs.spread(np.array(first), np.array(last) + 1)
     run_pairs = runs.Ragged.of(pairs_of)
     held, distance = np.stack([pair.held for pair in pairs]), np.stack([pair.distance for pair in pairs])
-    all_held = run_pairs.at(run, sample).reduce(np.logical_and, held)
+    all_of = run_pairs.at(run, sample)
+    all_held = all_of.reduce(np.logical_and, all_of.gather(held))
     run, sample = run[all_held], sample[all_held]
     count = np.bincount(run, minlength=size)
     per_sample = 1.0 / np.maximum(count, 1)
     by_pair = run_pairs.at(run, sample)
-    mean = np.bincount(run, by_pair.reduce(np.add, distance, 0.0), size) * per_sample / run_pairs.sizes
+    apart = by_pair.gather(distance, missing=0.0)
+    mean = np.bincount(run, by_pair.reduce(np.add, apart), size) * per_sample / run_pairs.sizes
     widest = np.zeros(size)
-    np.maximum.at(widest, run, by_pair.reduce(np.maximum, distance, 0.0))
+    np.maximum.at(widest, run, by_pair.reduce(np.maximum, apart))
     by_member = runs.Ragged.of(columns_of).at(run, sample)
-    sure = np.bincount(run, by_member.reduce(np.minimum, looks.confidence), size) * per_sample
-    pointed = np.bincount(run, by_member.reduce(np.add, np.isfinite(looks.x).astype(np.int64)), size)
-    per_point = 1.0 / np.where(pointed > 0, pointed, np.nan)
-    x, y = (np.bincount(run, by_member.reduce(np.add, each, 0.0), size) * per_point for each in (looks.x, looks.y))
-    scale = looks.scene.scale
-    columns = count, mean, widest, sure, x / scale[0], y / scale[1], _shared_target(looks, by_member, run, count)
+    sure = np.bincount(run, by_member.reduce(np.minimum, by_member.gather(looks.confidence)), size) * per_sample
+    x, y = (by_member.gather(each) for each in (looks.x, looks.y))
+    pointed = np.bincount(run, by_member.reduce(np.add, np.isfinite(x).astype(np.int64)), size)
+    per_point = 1.0 / np.where(pointed > 0, pointed, np.nan) / looks.scene.scale[:, None]
+    x, y = (np.bincount(run, by_member.reduce(np.add, np.nan_to_num(each)), size) for each in (x, y))
+    columns = (
+        count,
+        mean,
+        widest,
+        sure,
+        x * per_point[0],
+        y * per_point[1],
+        _shared_target(looks, by_member, run, count),
+    )
     return zip(*(column.tolist() for column in columns), strict=True)
 
 
 def _shared_target(looks: Looks, by_member: runs.Gathered, run: Ints, count: Ints) -> Ints:
-    least = by_member.reduce(np.minimum, looks.target)
-    agreed = (least >= 0) & (least == by_member.reduce(np.maximum, looks.target))
+    target = by_member.gather(looks.target)
+    least = by_member.reduce(np.minimum, target)
+    agreed = (least >= 0) & (least == by_member.reduce(np.maximum, target))
     persons = len(looks.scene.persons)
     votes = np.bincount(run[agreed] * persons + least[agreed], minlength=len(count) * persons).reshape(-1, persons)
     best = votes.argmax(axis=1)

@@ -91,9 +91,11 @@ class Gathered:
     sample: Ints
     starts: Ints
 
-    def reduce(self, combine: np.ufunc, table: NDArray[Any], missing: float | None = None) -> NDArray[Any]:
-        """What `combine` makes of each group's entries; `missing` stands for NaN."""
+    def gather(self, table: NDArray[Any], missing: float | None = None) -> NDArray[Any]:
+        """The entries of a table; `missing` stands for NaN."""
         values = table[self.row, self.sample]
-        if missing is not None:
-            values = np.where(np.isnan(values), missing, values)
+        return values if missing is None else np.where(np.isnan(values), missing, values)
+
+    def reduce(self, combine: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
+        """What `combine` makes of the gathered entries of each group."""
         return combine.reduceat(values, self.starts) if len(self.starts) else values
