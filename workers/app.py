@@ -35,6 +35,7 @@ def settle(**_: Any) -> None:
     multiprocessing.current_process()._config["daemon"] = False  # type: ignore[attr-defined]
 
 
+app.conf.worker_proc_alive_timeout = 60  # seconds; on a busy machine a fork takes longer than Celery's 4
 app.conf.include = [f"workers.tasks.{module.name}" for module in pkgutil.iter_modules(tasks.__path__)]
 
 __all__ = ["app"]

@@ -37,8 +37,11 @@ def local(name: str) -> Iterator[Path]:
         yield copy
 
 
-def put(path: Path, name: str) -> None:
-    """Store a local file under a name, replacing what is there; on the same disk it appears in one step."""
+def put(path: Path, name: str, *, link: bool = False) -> None:
+    """Store a local file under a name, replacing what is there; on the same disk it appears in one step.
+
+    With `link` the stored file may be the same file (a hard link): only for files nobody writes to any more.
+    """
     here = local_path(name)
     if here is None:
         with path.open("rb") as file:
@@ -46,7 +49,13 @@ def put(path: Path, name: str) -> None:
         return
     here.parent.mkdir(parents=True, exist_ok=True)
     fresh = here.with_name(f".{here.name}.new")
-    shutil.copyfile(path, fresh)
+    fresh.unlink(missing_ok=True)
+    try:
+        if not link:
+            raise OSError
+        fresh.hardlink_to(path)
+    except OSError:  # another disk, or a file system without links
+        shutil.copyfile(path, fresh)
     fresh.replace(here)
 
 

@@ -109,13 +109,14 @@ def twin_of(*, project: Project, sha256: str, but: Video | None = None) -> Video
 def register_blob(*, sha256: str, size: int, suffix: str, facts: dict[str, Any], files: list[tuple[Path, str]]) -> Blob:
     """The blob of a file, its files stored: (local path, name below the blob's folder). `size` in bytes.
 
+    The files may become hard links of the stored ones: the caller only removes them afterwards.
     A blob that is ready is left as it is. The lock is held until the caller's transaction ends.
     """
     blob_lock(sha256)
     blob, _ = Blob.objects.get_or_create(sha256=sha256, defaults={"bytes": size, "suffix": suffix})
     if not blob.ready:
         for path, name in files:
-            storage.put(path, f"{blob.folder}/{name}")
+            storage.put(path, f"{blob.folder}/{name}", link=True)
         blob.facts, blob.ready = facts, True
         blob.save(update_fields=["facts", "ready"])
     return blob

@@ -13,6 +13,7 @@ import hashlib
 import http.client
 import logging
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -27,6 +28,7 @@ from pathlib import Path
 from django.db import DatabaseError, connection
 
 from webapp.jobs import broker, services
+from webapp.jobs.models import Job
 from webapp.lib.datafolder import HERE, socket_folder
 from webapp.lib.hosts import machine
 from webapp.studio import processes, schema
@@ -88,8 +90,16 @@ class Studio:
             self._watch("valkey", self._again(self.valkey), self.valkey.process)
         schema.bring_up_to_date()
         services.requeue_of(node=f".{self.digest}")
+        self.sweep()
         if self.valkey is not None:  # nobody else's workers can be on our own broker
             broker.give_back_unacknowledged()
+
+    def sweep(self) -> None:
+        """Remove scratch folders of jobs that are over or gone: their last worker was killed before it could."""
+        folders = {folder.name: folder for folder in (self.data / "work").glob("*-*-*-*-*")}
+        live = Job.objects.filter(id__in=list(folders), state__in=services.LIVE).values_list("id", flat=True)
+        for name in folders.keys() - {str(job_id) for job_id in live}:
+            shutil.rmtree(folders[name], ignore_errors=True)
 
     def _again(self, server: Postgres | Valkey) -> Callable[[], subprocess.Popen[bytes]]:
         def start() -> subprocess.Popen[bytes]:
