@@ -10,10 +10,11 @@ from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
+from django.db.models import OuterRef, Subquery
 from django.http import Http404
 
 from webapp.accounts.models import Membership, User
-from webapp.accounts.permissions import LEAST_ROLE, ROLE_WORDS, ROLES, Action, Role, actions_of, role_allows
+from webapp.accounts.permissions import LEAST_ROLE, ROLE_WORDS, Action, Role, actions_of, role_allows
 from webapp.library.models import Project, Video
 
 Somebody = User | AnonymousUser
@@ -36,10 +37,15 @@ def check(user: Somebody, project_id: UUID, action: Action) -> Role:
     role = role_in(user, project_id)
     if role is None:
         raise Http404("There is no such page, or it is not yours to see.")
+    require(role, action)
+    return role
+
+
+def require(role: Role, action: Action) -> None:
+    """Raises PermissionDenied, in words, when the role does not allow the action."""
     if not role_allows(role, action):
         least = LEAST_ROLE[action]
         raise PermissionDenied(f"This needs the role {least} ({ROLE_WORDS[least]}); yours is {role}.")
-    return role
 
 
 def project_for(user: Somebody, slug: str, action: Action) -> Project:
@@ -56,6 +62,16 @@ def video_for(user: Somebody, video_id: UUID, action: Action) -> Video:
         raise Http404("There is no such page, or it is not yours to see.")
     check(user, video.project_id, action)
     return video
+
+
+def check_video(user: Somebody, video_id: UUID, action: Action) -> None:
+    """As `video_for`, for the hot path that needs no video: one query."""
+    own = Membership.objects.filter(user=user.pk, project=OuterRef("project")).values("role")[:1]
+    found = Video.objects.filter(id=video_id).annotate(role=Subquery(own)).values_list("project_id", "role").first()
+    known = user.is_authenticated and user.is_active
+    if found is None or not known or (found[1] is None and not user.is_superuser):
+        raise Http404("There is no such page, or it is not yours to see.")
+    require("admin" if user.is_superuser else found[1], action)
 
 
 def projects_of(user: Somebody) -> Any:
@@ -76,6 +92,3 @@ def allowed(user: Somebody, project_id: UUID) -> list[Action]:
 def require_site_admin(user: Somebody) -> None:
     if not (user.is_authenticated and user.is_superuser):
         raise PermissionDenied("Only a site admin may do this.")
-
-
-__all__ = ["ROLES", "allowed", "check", "project_for", "projects_of", "require_site_admin", "role_in", "video_for"]

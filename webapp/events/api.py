@@ -11,7 +11,7 @@ from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpRespons
 from ninja import Router, Schema
 from pydantic import Field
 
-from webapp.accounts.access import check, project_for, video_for
+from webapp.accounts.access import check, check_video, project_for, video_for
 from webapp.events import derivation, ledger, queries, services
 from webapp.events.models import Derivation, Event
 from webapp.jobs.models import Job
@@ -71,13 +71,13 @@ def get_changes(request: HttpRequest, video_id: UUID, since: int) -> dict[str, A
 
 @router.post("/videos/{uuid:video_id}/edits")
 def post_edit(request: HttpRequest, video_id: UUID, edit: EditIn) -> Any:
-    video = video_for(request.user, video_id, "annotate")
+    check_video(request.user, video_id, "annotate")
     wanted = ledger.EditRequest(edit.id, edit.kind, edit.object, edit.version, edit.fields)
     try:
-        return ledger.answer(ledger.apply_edit(video_id=video.id, user=request.user, edit=wanted))
+        return ledger.answer(ledger.apply_edit(video_id=video_id, user=request.user, edit=wanted))
     except Stale as stale:
         return HttpResponse(
-            json.dumps(ledger.conflict(stale, wanted, video.id)), status=409, content_type="application/json"
+            json.dumps(ledger.conflict(stale, wanted, video_id)), status=409, content_type="application/json"
         )
 
 

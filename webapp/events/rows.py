@@ -45,8 +45,9 @@ def differs(machine: Row | None, type: str, start: int, end: int, participants: 
     return proposed != (type, start, end, participants)
 
 
-def event_row(event: Event) -> Row:
-    people = participants_of(event)
+def event_row(event: Event, participants: list[list[str]] | None = None) -> Row:
+    """`participants` saves asking the database where the caller knows them."""
+    people = participants_of(event) if participants is None else participants
     return {
         "id": str(event.id),
         "set": event.set.kind,

@@ -113,7 +113,7 @@ def create_event(*, video: Video, user: User, id: UUID, fields: Fields) -> list[
     _check(video, event, people)
     event.save(force_insert=True)
     rows.write_participants(event, people)
-    return [("event", str(id), None, rows.event_row(event))]
+    return [("event", str(id), None, rows.event_row(event, people))]
 
 
 def update_event(*, video: Video, user: User, id: UUID, version: int | None, fields: Fields) -> list[Change]:
@@ -133,7 +133,8 @@ def update_event(*, video: Video, user: User, id: UUID, version: int | None, fie
         event.note = text(fields, "note", 4000)
     if {"start", "end", "type", "participants"} & fields.keys():
         _check(video, event, people)
-    event.set = rows.set_of(video, "working")
+    if event.set.kind != "working":
+        event.set = rows.set_of(video, "working")
     if event.machine:
         event.machine = {key: value for key, value in event.machine.items() if key != "stale"}
     event.version += 1
@@ -141,7 +142,7 @@ def update_event(*, video: Video, user: User, id: UUID, version: int | None, fie
     event.save()
     if people != before["participants"]:
         rows.write_participants(event, people)
-    return [("event", str(id), before, rows.event_row(event))]
+    return [("event", str(id), before, rows.event_row(event, people))]
 
 
 def delete_event(*, video: Video, user: User, id: UUID, version: int | None, fields: Fields) -> list[Change]:
