@@ -27,12 +27,11 @@ from ml.social.scene import Bools, Floats, Ints
 
 @dataclass
 class Pair:
-    """Two columns, the samples on which they look at the same thing, their distance, and their runs."""
+    """Two columns, the samples on which they look at the same thing, and their runs."""
 
     one: int
     other: int
     held: Bools
-    distance: Floats
     first: Ints
     last: Ints
 
@@ -87,20 +86,20 @@ def find_pairs(looks: Looks) -> list[Pair]:
     found = []
     for one in range(count):
         for other in range(one + 1, count):
-            distance = length(looks.x[one] - looks.x[other], looks.y[one] - looks.y[other])
-            held = same_focus(looks, one, other, distance, objects)
+            held = same_focus(looks, one, other, objects)
             if not held.any():
                 continue
             first, last = _pair_runs(looks, one, other, held, (moves[one] + moves[other]) / 2)
             if len(first):
-                found.append(Pair(one, other, held, distance, first, last))
+                found.append(Pair(one, other, held, first, last))
     return found
 
 
-def same_focus(looks: Looks, one: int, other: int, distance: Floats, objects: NDArray[np.int32]) -> Bools:
+def same_focus(looks: Looks, one: int, other: int, objects: NDArray[np.int32]) -> Bools:
     """bool[T]: both look at one person, at one object, or at points near each other, and neither at the other."""
     preset = looks.preset
     a, b = looks.target[one], looks.target[other]
+    distance = length(looks.x[one] - looks.x[other], looks.y[one] - looks.y[other])
     near = distance <= preset.joint_distance
     if objects.max(initial=-1) >= 0:
         thing = (objects[one] >= 0) & (objects[one] == objects[other])
@@ -267,14 +266,14 @@ def _measure(looks: Looks, pairs: list[Pair], found: list[Run]) -> Iterable[tupl
     size = len(found)
     run, sample = runs.spread(np.array(first), np.array(last) + 1)
     run_pairs = runs.Ragged.of(pairs_of)
-    held, distance = np.stack([pair.held for pair in pairs]), np.stack([pair.distance for pair in pairs])
+    held = np.stack([pair.held for pair in pairs])
     all_of = run_pairs.at(run, sample)
     all_held = all_of.reduce(np.logical_and, all_of.gather(held))
     run, sample = run[all_held], sample[all_held]
     count = np.bincount(run, minlength=size)
     per_sample = 1.0 / np.maximum(count, 1)
     by_pair = run_pairs.at(run, sample)
-    apart = by_pair.gather(distance, missing=0.0)
+    apart = np.nan_to_num(_distances(looks, pairs, by_pair))
     mean = np.bincount(run, by_pair.reduce(np.add, apart), size) * per_sample / run_pairs.sizes
     widest = np.zeros(size)
     np.maximum.at(widest, run, by_pair.reduce(np.maximum, apart))
@@ -294,6 +293,13 @@ def _measure(looks: Looks, pairs: list[Pair], found: list[Run]) -> Iterable[tupl
         _shared_target(looks, by_member, run, count),
     )
     return zip(*(column.tolist() for column in columns), strict=True)
+
+
+def _distances(looks: Looks, pairs: list[Pair], by_pair: runs.Gathered) -> Floats:
+    """Distance of the two gaze points of each gathered entry."""
+    one, other = (np.array([getattr(pair, name) for pair in pairs])[by_pair.row] for name in ("one", "other"))
+    at = by_pair.sample
+    return length(looks.x[one, at] - looks.x[other, at], looks.y[one, at] - looks.y[other, at])
 
 
 def _shared_target(looks: Looks, by_member: runs.Gathered, run: Ints, count: Ints) -> Ints:

@@ -91,10 +91,9 @@ class Gathered:
     sample: Ints
     starts: Ints
 
-    def gather(self, table: NDArray[Any], missing: float | None = None) -> NDArray[Any]:
-        """The entries of a table; `missing` stands for NaN."""
-        values = table[self.row, self.sample]
-        return values if missing is None else np.where(np.isnan(values), missing, values)
+    def gather(self, table: NDArray[Any]) -> NDArray[Any]:
+        """The entries of a table."""
+        return table[self.row, self.sample]
 
     def reduce(self, combine: np.ufunc, values: NDArray[Any]) -> NDArray[Any]:
         """What `combine` makes of the gathered entries of each group."""

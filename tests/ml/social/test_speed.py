@@ -40,9 +40,13 @@ def long_scene(minutes: float = 60, persons: int = 10, rate: float = 10, seed: i
     return scene
 
 
+@pytest.fixture(scope="module")
+def scene() -> Scene:
+    return long_scene()
+
+
 @pytest.mark.parametrize("preset", ["strict", "grasp-compat"])
-def test_an_hour_of_ten_persons_is_within_three_times_the_budget(preset: str) -> None:
-    scene = long_scene()
+def test_an_hour_of_ten_persons_is_within_three_times_the_budget(preset: str, scene: Scene) -> None:
     seconds = []
     for _ in range(3):
         started = time.process_time()
@@ -54,8 +58,7 @@ def test_an_hour_of_ten_persons_is_within_three_times_the_budget(preset: str) ->
 
 
 @pytest.mark.bench
-def test_bench_an_hour_of_ten_persons(capsys: pytest.CaptureFixture[str]) -> None:
-    scene = long_scene()
+def test_bench_an_hour_of_ten_persons(capsys: pytest.CaptureFixture[str], scene: Scene) -> None:
     for preset in ("strict", "grasp-compat"):
         seconds = []
         for _ in range(9):
