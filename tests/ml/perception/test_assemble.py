@@ -70,7 +70,7 @@ def test_numbers_follow_first_frame_then_left_to_right() -> None:
 
 
 def test_a_short_gap_is_filled_in_a_straight_line() -> None:
-    scene = {f: [(0, 100 + f, 0.8)] for f in range(0, 200, 5) if f not in (50, 55, 60)}
+    scene: Scene = {f: [(0, 100 + f, 0.8)] for f in range(0, 200, 5) if f not in (50, 55, 60)}
     found = columns(scene, [0, 400])
     filled = found["body_derived"]
     assert found["frame"][filled].tolist() == [50, 55, 60]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ NOBODY = np.zeros((0, 4))
 
 
 def look(
-    yaw: list[float], pitch: list[float], faces: list[list[float]], objects: list[list[float]] | None = None
+    yaw: Sequence[float], pitch: Sequence[float], faces: list[list[float]], objects: list[list[float]] | None = None
 ) -> gaze.Looks:
     boxes = np.array(faces, float)
     eye = (boxes[:, :2] + boxes[:, 2:]) / 2
