@@ -1,10 +1,11 @@
 """One attempt at a job: claim, heartbeat, progress, cancel, and one way out for every ending.
 
-    run(job_id, node, work)    work(attempt) reports by attempt.progress, ends by attempt.finish(result, write)
+    run(job_id, node, work, tidy)    work(attempt) reports by attempt.progress, ends by attempt.finish(result, write)
 
 The heartbeat lives in a thread, so a stage that is silent inside a long C call still shows a sign of life. Progress is
 kept in memory and written by that thread, at most twice a second. When a cancel or the loss of the claim is noticed the
-next progress call raises; a stage that makes no such call within `SILENCE_S` is ended with its process.
+next progress call raises; a stage that makes no such call within `SILENCE_S` is ended with its process. Work can be
+done again from any point: after kill -9, and in the same process when the database was away for a while.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import Any, TypeVar
 import psutil
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
+from psycopg.errors import DiskFull
 
 from ml.formats.errors import FormatError
 from ml.media.errors import MediaError
@@ -42,6 +44,7 @@ TICK_S = 0.5
 BEAT_S = 5.0
 SILENCE_S = 6.0
 DATABASE_PATIENCE_S = 60.0
+OUTAGES = 3  # of the database, after which an attempt gives up
 
 
 class Attempt:
@@ -49,8 +52,7 @@ class Attempt:
 
     def __init__(self, job: Job) -> None:
         self.job = job
-        self.folder = Path(settings.DATA) / "work" / str(job.id)
-        self.folder.mkdir(parents=True, exist_ok=True)
+        self.folder = scratch(job.id)
         self.stages: dict[str, float] = {}
         self.peak_rss = 0
         self._stage, self._share = "", 0.0
@@ -71,6 +73,9 @@ class Attempt:
             if self._stage:
                 self.stages[self._stage] = self.stages.get(self._stage, 0.0) + now - self._since
             self._stage, self._share, self._since = stage, share, now
+        self._listen()
+
+    def _listen(self) -> None:
         if self._stop is not None:
             raise self._stop(f"Job {self.job.id} stops.")
 
@@ -79,20 +84,30 @@ class Attempt:
         with self._lock:
             self._lines.append(line)
 
-    def finish(self, result: dict[str, Any], write: Callable[[], None] = lambda: None) -> None:
-        """Write the results and the job's end in one transaction. Raises ClaimLost, and then nothing is written."""
-        self.progress(self._stage, 1.0)
+    def finish(self, result: dict[str, Any], write: Callable[[], dict[str, Any] | None] = lambda: None) -> None:
+        """Write the results and the job's end in one transaction. Raises ClaimLost and Cancelled, and then nothing is
+        written.
+
+        `write` may return more of the result. The job's row is locked after it (or where it calls `hold`), so that a
+        long `write` can be cancelled, and rows are locked in the order of a deletion: video, then job.
+        """
+        self._listen()
 
         def both() -> None:
             with transaction.atomic():
-                services.held(job=self.job)
-                write()
-                whole = result | {"peak_rss_mb": round(self.peak_rss / 1e6, 1)}
+                more = write() or {}
+                self.hold()
+                whole = result | more | {"peak_rss_mb": round(self.peak_rss / 1e6, 1)}
                 services.finish(job=self.job, result=whole, stages=self._times())
 
         self.peak_rss = max(self.peak_rss, family_rss())
         patiently(both)
         self._over.set()
+
+    def hold(self) -> None:
+        """Lock the job's row until the transaction ends. Raises ClaimLost or Cancelled."""
+        if services.held(job=self.job).cancel_requested:
+            raise Cancelled(f"Job {self.job.id} stops.")
 
     # -- the heartbeat's thread
 
@@ -157,39 +172,84 @@ class Attempt:
         if self._stop is None or time.monotonic() - self._noticed < SILENCE_S:
             return
         if self._stop is Cancelled:
-            services.cancelled(job=self.job)
+            try:
+                services.cancelled(job=self.job)
+            except ClaimLost:
+                log.warning("Job %s was cancelled by another.", self.job.id)
+            except (OperationalError, InterfaceError):  # the database is away: try again at the next tick
+                connection.close()
+                return
         for child in psutil.Process().children(recursive=True):
             child.kill()
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-def run(job_id: str, node: str, work: Callable[[Attempt], None]) -> str:
+Tidy = Callable[[Job, Path], None]
+
+
+def run(job_id: str, node: str, work: Callable[[Attempt], None], tidy: Tidy = lambda job, folder: None) -> str:
     """Claim the job and do the work; every ending is written to the row. Returns the job's state, for the worker's log.
 
     Refusals with a sentence for the user become the job's error as they are; anything else is named as a fault of ours,
-    with the traceback in the job's log.
+    with the traceback in the job's log. `tidy(job, folder)` is called, now or when a killed worker's message comes
+    again, once the job is over, before its scratch folder goes: it removes what the job leaves elsewhere.
     """
     job = patiently(lambda: services.claim(job_id=job_id, worker=process_name(node), devices=devices()))
-    if job is None:
-        return "nothing to do"
+    if job is not None:
+        attempt_at(job, work)
+    return patiently(lambda: clear(job_id, tidy, job))
+
+
+def attempt_at(job: Job, work: Callable[[Attempt], None]) -> None:
     reset_peak()
     with Attempt(job) as attempt:
         try:
-            work(attempt)
+            attempt.folder.mkdir(parents=True, exist_ok=True)
+            steadily(attempt, work)
         except Cancelled:
             _ending(lambda: services.cancelled(job=job))
         except ClaimLost:
-            log.warning("Job %s was taken over; this attempt stops.", job_id)
+            log.warning("Job %s was taken over; this attempt stops.", job.id)
         except Exception as error:
             sentence, reason = explain(error)
             lines = traceback.format_exc() if reason == "fault" else ""
             if lines:
-                log.exception("Job %s failed", job_id)
+                log.exception("Job %s failed", job.id)
             _ending(lambda: services.fail(job=job, error=sentence, reason=reason, lines=lines))
-    row = patiently(lambda: Job.objects.filter(id=job.id).values_list("state", flat=True).first())
-    if row is None or row in services.FINAL:
-        shutil.rmtree(attempt.folder, ignore_errors=True)
-    return str(row)
+
+
+def scratch(job_id: Any) -> Path:
+    """The job's folder on this machine."""
+    return Path(settings.DATA) / "work" / str(job_id)
+
+
+@transaction.atomic
+def clear(job_id: str, tidy: Tidy, known: Job | None) -> str:
+    """Tidy up after a job that is over or gone; its state. Its row is locked, so that nobody tries it again meanwhile.
+
+    `known` is the job as it was, for one that is gone.
+    """
+    job = Job.objects.select_for_update().filter(id=job_id).first()
+    if job is None or job.state in services.FINAL:
+        over = job or known
+        if over is not None:
+            tidy(over, scratch(job_id))
+        shutil.rmtree(scratch(job_id), ignore_errors=True)
+    return "gone" if job is None else job.state
+
+
+def steadily(attempt: Attempt, work: Callable[[Attempt], None]) -> None:
+    """Do the work; where the database goes away in the middle, wait for it and start over from the finished pieces."""
+    for _ in range(OUTAGES):
+        try:
+            return work(attempt)
+        except (OperationalError, InterfaceError) as error:
+            if is_full(error):
+                raise
+            log.warning("Job %s starts over: %s", attempt.job.id, error)
+            connection.close()
+            patiently(lambda: Job.objects.filter(id=attempt.job.id).exists())
+    return work(attempt)
 
 
 def _ending(write: Callable[[], None]) -> None:
@@ -206,9 +266,16 @@ def explain(error: Exception) -> tuple[str, str]:
         return str(error), "weights"
     if isinstance(error, Refused | MediaError | FormatError):
         return str(error), "input"
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+    if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"The disk that holds {settings.DATA} is full.", "input"
+    if is_full(error):
+        return "The database's disk is full.", "input"
     return f"Something went wrong in this program: {type(error).__name__}: {error}", "fault"
+
+
+def is_full(error: Exception) -> bool:
+    """Whether the database could not write because its disk is full."""
+    return isinstance(error.__cause__, DiskFull)
 
 
 T = TypeVar("T")
@@ -220,9 +287,9 @@ def patiently(action: Callable[[], T]) -> T:
     while True:
         try:
             return action()
-        except (OperationalError, InterfaceError):
+        except (OperationalError, InterfaceError) as error:
             connection.close()
-            if time.monotonic() > end:
+            if time.monotonic() > end or is_full(error):
                 raise
             time.sleep(1)
 

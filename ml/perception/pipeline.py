@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 
+from ml.media.files import sweep
 from ml.media.index import FrameIndex, sample_frames
 from ml.media.probe import probe
 from ml.perception import assemble, gaze, identity, registry, samples, tracker
@@ -102,15 +103,17 @@ def perceive(
 
     `index` numbers the frames of this very file; `sha256` is the file's, where it is known already. Raises
     MissingWeights or ValueError (unknown profile, bad rate) before any work, MediaError when the video cannot be read,
-    and whatever `progress` raises; then the processes are gone and `work/` keeps what was finished.
+    OSError (disk full), and what `progress` raises; then the processes are gone and `work/` keeps what was finished.
     """
     if not 0 < options.rate <= 1000 or not 0 < options.steps <= 1000:
-        raise ValueError(f"A rate of {options.rate} samples per second (tracking {options.steps}) cannot be used.")
+        tracking = "" if options.tracking_rate is None else f" and {options.tracking_rate} tracking steps"
+        raise ValueError(f"A rate of {options.rate} samples{tracking} per second cannot be used.")
     chosen = registry.profile(options.profile)
     backends = registry.describe(chosen, options.weights, identity=options.identity)
     info = probe(video)
     run = Run(video, index, out / "work", options, info.width, info.height)
     about = describe(run, backends, sha256 or cache.sha256(video))
+    sweep(out)
     finished = finished_run(out, about)
     if finished is not None:
         return finished
@@ -171,8 +174,7 @@ def prepare_work(run: Run, about: dict[str, Any]) -> None:
     if not plan.is_file() or json.loads(plan.read_text()) != json.loads(json.dumps(about)):
         shutil.rmtree(run.work, ignore_errors=True)
     run.work.mkdir(parents=True, exist_ok=True)
-    for part in run.work.glob("*.part"):
-        part.unlink()
+    sweep(run.work)
     run.index.save(run.work / "index.npz")
     write_json(plan, about)
 

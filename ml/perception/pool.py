@@ -1,6 +1,7 @@
 """Runs the tasks of a perception run: in processes of their own, one per core, or in this one where there is one core.
 
-Not multiprocessing: this may itself run in a daemonic process of a task queue, which may not have such children.
+Not multiprocessing: this may itself run in a daemonic process of a task queue, which may not have such children. A
+process that dies is replaced, and its task done again; only a task that loses several processes ends the run.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ import os
 import selectors
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from types import TracebackType
@@ -21,10 +24,15 @@ from ml.perception.worker import Setup, Task, Worker
 from ml.weights.cache import MissingWeights
 
 POLL_S = 0.25
+LOSSES = 3  # processes that may die over one task
 MAX_WORKERS = 2  # one video gets two processes; a machine with more cores runs more videos at once
 EXPECTED = {"MediaError": MediaError, "MissingWeights": MissingWeights}
 
 Share = Callable[[float], None]
+
+
+class Lost(RuntimeError):
+    """A process of the pool has ended unasked."""
 
 
 def cores() -> int:
@@ -77,7 +85,8 @@ class Process:
         self.task: Task | None = None
         self.done = 0
         self.peak_mb = 0.0
-        self._send(asdict(setup))
+        with suppress(Lost):  # the first task tells
+            self._send(asdict(setup))
 
     def give(self, task: Task) -> None:
         self.task, self.done = task, 0
@@ -92,7 +101,7 @@ class Process:
             self._ended()
 
     def read(self) -> list[dict[str, Any]]:
-        """The answers that have arrived. Raises RuntimeError when the process has ended."""
+        """The answers that have arrived. Raises Lost when the process has ended."""
         data = self.answers.read()
         if data is None:
             return []
@@ -104,7 +113,7 @@ class Process:
     def _ended(self) -> None:
         code = self._process.wait(5)
         doing = "nothing" if self.task is None else f"{self.task.kind} {self.task.number}"
-        raise RuntimeError(f"A perception process ended with exit code {code} while it had {doing} to do.")
+        raise Lost(f"A perception process ended with exit code {code} while it had {doing} to do.")
 
     def stop(self) -> None:
         self._process.kill()
@@ -118,16 +127,40 @@ class Pool:
     """Worker processes; use as a context, which ends them."""
 
     def __init__(self, setup: Setup, workers: int) -> None:
+        self._setup = setup
         self._processes: list[Process] = []
         self._selector = selectors.DefaultSelector()
+        self._losses: Counter[Task | None] = Counter()
         try:
             for _ in range(workers):
-                process = Process(setup)
-                self._processes.append(process)
-                self._selector.register(process.answers, selectors.EVENT_READ, process)
+                self._start()
         except BaseException:
             self.__exit__(None, None, None)
             raise
+
+    def _start(self) -> Process:
+        process = Process(self._setup)
+        self._processes.append(process)
+        self._selector.register(process.answers, selectors.EVENT_READ, process)
+        return process
+
+    def _replace(self, lost: Process, error: Lost) -> None:
+        """Start another process in the place of a dead one, with the same task. Raises Lost after too many."""
+        self._losses[lost.task] += 1
+        if self._losses[lost.task] >= LOSSES:
+            raise error
+        self._selector.unregister(lost.answers)
+        self._processes.remove(lost)
+        lost.stop()
+        fresh = self._start()
+        if lost.task is not None:
+            self._give(fresh, lost.task)
+
+    def _give(self, process: Process, task: Task) -> None:
+        try:
+            process.give(task)
+        except Lost as error:
+            self._replace(process, error)
 
     @property
     def peaks_mb(self) -> list[float]:
@@ -145,28 +178,38 @@ class Pool:
     def run(self, tasks: list[Task], share: Share) -> None:
         """Do the tasks, in any order; `share` is called with the share of frames done, several times a second.
 
-        Raises what a task raised (MediaError, MissingWeights; others as RuntimeError), and what `share` raises.
+        Raises what a task raised (MediaError, MissingWeights, OSError; others as RuntimeError), Lost when too many
+        processes died over one task, and what `share` raises.
         """
         total, finished = max(1, sum(t.end - t.start for t in tasks)), 0
         waiting = list(reversed(tasks))
-        for process in self._processes:
+        for process in list(self._processes):
             self._next(process, waiting)
         while any(p.task for p in self._processes):
             for key, _ in self._selector.select(POLL_S):
-                for answer in key.data.read():
+                try:
+                    answers = key.data.read()
+                except Lost as error:
+                    self._replace(key.data, error)
+                    continue
+                for answer in answers:
                     finished += self._take(key.data, answer, waiting)
             share((finished + sum(p.done for p in self._processes if p.task)) / total)
 
     def _next(self, process: Process, waiting: list[Task]) -> None:
         process.task = None
         if waiting:
-            process.give(waiting.pop())
+            self._give(process, waiting.pop())
 
     def _take(self, process: Process, answer: dict[str, Any], waiting: list[Task]) -> int:
         """Handle one answer; returns the frames of a task that was finished with it."""
         if "error" in answer:
-            expected = EXPECTED.get(answer["error"])
-            raise expected(answer["message"]) if expected else RuntimeError(answer["trace"])
+            expected, fault = EXPECTED.get(answer["error"]), RuntimeError(answer["trace"])
+            if expected:
+                raise expected(answer["message"])
+            if answer["errno"]:
+                raise OSError(answer["errno"], answer["message"]) from fault
+            raise fault
         if "progress" in answer:
             process.done = answer["progress"]
             return 0

@@ -139,7 +139,8 @@ def serve(parent: int) -> None:
         try:
             worker.run(task, report)
         except Exception as error:
-            say(error=type(error).__name__, message=str(error), trace=traceback.format_exc())
+            number = getattr(error, "errno", None)
+            say(error=type(error).__name__, message=str(error), errno=number, trace=traceback.format_exc())
             return
         say(done=True, peak_rss_mb=peak_rss_mb())
 

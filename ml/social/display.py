@@ -330,7 +330,7 @@ def _ribbon_bytes(header: dict[str, Any], sections: dict[str, NDArray[Any]]) -> 
 
 
 def _write(path: Path, pieces: list[bytes]) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    temporary = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         with temporary.open("wb") as file:
             file.writelines(pieces)

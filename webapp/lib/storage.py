@@ -51,12 +51,19 @@ def put(path: Path, name: str, *, link: bool = False) -> None:
     fresh = here.with_name(f".{here.name}.new")
     fresh.unlink(missing_ok=True)
     try:
-        if not link:
-            raise OSError
+        if not (link and _linked(path, fresh)):
+            shutil.copyfile(path, fresh)
+        fresh.replace(here)
+    finally:
+        fresh.unlink(missing_ok=True)
+
+
+def _linked(path: Path, fresh: Path) -> bool:
+    try:
         fresh.hardlink_to(path)
     except OSError:  # another disk, or a file system without links
-        shutil.copyfile(path, fresh)
-    fresh.replace(here)
+        return False
+    return True
 
 
 def put_folder(folder: Path, prefix: str) -> None:

@@ -123,6 +123,12 @@ def register_blob(*, sha256: str, size: int, suffix: str, facts: dict[str, Any],
 
 
 @transaction.atomic
+def erase_unclaimed(*, sha256: str) -> None:
+    """Erase files that an import stored for a blob it did not get to register."""
+    _erase([f"blobs/{sha256}"], sha256)
+
+
+@transaction.atomic
 def finish_import(*, video: Video, sha256: str, size: int, suffix: str, facts: dict[str, Any]) -> Video:
     """Give a video its stored file. `facts` is import.json. Raises AlreadyHere."""
     blob = Blob.objects.get(sha256=sha256)

@@ -52,17 +52,28 @@ def request_perception(
     waiting = Job.objects.filter(video=video, kind="perceive", state__in=[Job.State.QUEUED, Job.State.RUNNING]).first()
     if waiting is not None:
         return waiting
-    parameters = {"profile": profile, "rate": rate, "run": str(uuid.uuid4())}
+    parameters = {"profile": profile, "rate": rate, "tracking_rate": tracking_rate, "run": str(uuid.uuid4())}
     return jobs.create(
         project=video.project, kind="perceive", queue="gpu", video=video, parameters=parameters, user=user
     )
 
 
 def add_run(
-    *, run_id: UUID, video: Video, job: Job | None, profile: str, origin: str, manifest: dict[str, Any], folder: Path
+    *,
+    run_id: UUID,
+    video: Video,
+    job: Job | None,
+    profile: str,
+    origin: str,
+    manifest: dict[str, Any],
+    folder: Path | None,
 ) -> Run:
-    """Store a finished run folder as a layer. The same run id again is the same run (a job that starts over)."""
-    storage.put_folder(folder, f"runs/{run_id}")
+    """Store a finished run folder as a layer. The same run id again is the same run (a job that starts over).
+
+    Without `folder` the files are below `runs/<run_id>` already.
+    """
+    if folder is not None:
+        storage.put_folder(folder, f"runs/{run_id}")
     run, _ = Run.objects.update_or_create(
         id=run_id,
         defaults={"video": video, "job": job, "profile": profile, "origin": origin, "manifest": manifest},

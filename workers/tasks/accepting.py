@@ -5,6 +5,7 @@ from __future__ import annotations
 from celery import Task
 
 from webapp.jobs.broker import app
+from webapp.library.models import Video
 from webapp.tracks.models import Run
 from workers.attempt import Attempt, run
 
@@ -19,6 +20,10 @@ def work(attempt: Attempt) -> None:
 
     job = attempt.job
     attempt.progress("compare", 0.0)
-    found = Run.objects.select_related("video").get(id=job.parameters["run"])
-    accept(run=found, user=job.created_by)
-    attempt.finish({"run": str(found.id)})
+
+    def write() -> None:
+        # locked, so that nobody edits between comparing and accepting
+        Video.objects.select_for_update(of=("self",)).get(jobs=job)
+        accept(run=Run.objects.get(id=job.parameters["run"]), user=job.created_by)
+
+    attempt.finish({"run": job.parameters["run"]}, write)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from celery import Task
 
 from webapp.jobs.broker import app
@@ -19,9 +21,12 @@ def work(attempt: Attempt) -> None:
 
     job = attempt.job
     attempt.progress("derive", 0.0)
-    video = Video.objects.get(id=job.video_id)
-    found = compute(
-        video=video, job=job, preset=job.parameters["preset"], min_confidence=job.parameters["min_confidence"]
-    )
-    counts = {name: len(items) for name, items in found.difference.items()}
-    attempt.finish({"derivation": str(found.id), "revision": found.revision, "counts": counts})
+    wanted = job.parameters
+
+    def write() -> dict[str, Any]:
+        video = Video.objects.get(jobs=job)
+        found = compute(video=video, job=job, preset=wanted["preset"], min_confidence=wanted["min_confidence"])
+        counts = {name: len(items) for name, items in found.difference.items()}
+        return {"derivation": str(found.id), "revision": found.revision, "counts": counts}
+
+    attempt.finish({}, write)

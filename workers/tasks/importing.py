@@ -9,7 +9,9 @@ from typing import Any
 
 from celery import Task
 
+from ml.media.files import write_whole
 from webapp.jobs.broker import app
+from webapp.jobs.models import Job
 from webapp.lib import storage
 from webapp.lib.errors import Refused
 from webapp.library import services
@@ -21,7 +23,7 @@ PIECE = 4 << 20
 
 @app.task(name="sightline.import", bind=True)
 def import_video(task: Task, job_id: str) -> str:
-    return run(job_id, task.request.hostname, work)
+    return run(job_id, task.request.hostname, work, tidy)
 
 
 def work(attempt: Attempt) -> None:
@@ -34,21 +36,34 @@ def work(attempt: Attempt) -> None:
     if twin is not None:
         raise services.AlreadyHere(twin)
     made = attempt.folder / "made"
-    if not Blob.objects.filter(sha256=sha256, ready=True).exists():
-        made.mkdir(exist_ok=True)
-        prepare(original, made, attempt.progress)
     size, suffix = original.stat().st_size, job.parameters["suffix"]
 
     def write() -> None:
-        files = [(original, f"original{suffix}")] + [(p, p.name) for p in sorted(made.glob("*")) if keep(p)]
-        facts = json.loads((made / "import.json").read_text()) if made.exists() else {}
+        facts: dict[str, Any] = {}
+        files: list[tuple[Path, str]] = []
+        services.blob_lock(sha256)
+        if not Blob.objects.filter(sha256=sha256, ready=True).exists():  # else the files of another import are used
+            if not (made / "import.json").exists():
+                raise Refused("The other video of this file was deleted just now; import the file again.", "file")
+            facts = json.loads((made / "import.json").read_text())
+            files = [(original, f"original{suffix}")] + [(p, p.name) for p in sorted(made.glob("*")) if keep(p)]
         blob = services.register_blob(sha256=sha256, size=size, suffix=suffix, facts=facts, files=files)
+        attempt.hold()
         services.finish_import(video=video, sha256=sha256, size=size, suffix=suffix, facts=blob.facts)
 
+    if not Blob.objects.filter(sha256=sha256, ready=True).exists():
+        prepare(original, made, attempt.progress)
     attempt.progress("store", 0.0)
-    facts = {"sha256": sha256, "bytes": size}
-    attempt.finish(facts, write)
-    clear_source(job.parameters)
+    attempt.finish({"sha256": sha256, "bytes": size}, write)
+
+
+def tidy(job: Job, folder: Path) -> None:
+    """After an import: what was brought only for it goes; after one that ended otherwise, what it began to store."""
+    mark = folder / "sha256"
+    if job.state == Job.State.DONE:
+        clear_source(job.parameters)
+    elif mark.exists():
+        services.erase_unclaimed(sha256=mark.read_text())
 
 
 def fetch(attempt: Attempt) -> tuple[Path, str]:
@@ -65,7 +80,7 @@ def fetch(attempt: Attempt) -> tuple[Path, str]:
         if not source.is_file():
             raise Refused(f"The file {source} is not there.", "path")
         sha256 = copy_and_hash(source, copy, attempt)
-    mark.write_text(sha256)
+    write_whole(mark, sha256.encode())
     return copy, sha256
 
 

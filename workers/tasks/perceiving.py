@@ -17,12 +17,13 @@ from webapp.jobs.models import Job
 from webapp.lib import storage
 from webapp.lib.errors import Refused
 from webapp.library.models import Video
+from webapp.tracks.models import Run
 from workers.attempt import Attempt, run
 
 
 @app.task(name="sightline.perceive", bind=True)
 def perceive(task: Task, job_id: str) -> str:
-    return run(job_id, task.request.hostname, work)
+    return run(job_id, task.request.hostname, work, tidy)
 
 
 def work(attempt: Attempt) -> None:
@@ -72,6 +73,7 @@ def store(video_id: UUID, job: Job, manifest: dict[str, Any], folder: Path) -> N
     from webapp.tracks import acceptance
     from webapp.tracks import services as tracks
 
+    storage.put_folder(folder, f"runs/{job.parameters['run']}")
     video = Video.objects.select_for_update().get(id=video_id)
     added = tracks.add_run(
         run_id=UUID(job.parameters["run"]),
@@ -80,6 +82,12 @@ def store(video_id: UUID, job: Job, manifest: dict[str, Any], folder: Path) -> N
         profile=job.parameters["profile"],
         origin="perception",
         manifest=manifest,
-        folder=folder,
+        folder=None,
     )
     acceptance.settle(run=added, user=None)
+
+
+def tidy(job: Job, folder: Path) -> None:
+    """A run that did not come to be leaves no files."""
+    if not Run.objects.filter(id=job.parameters["run"]).exists():
+        storage.delete_tree(f"runs/{job.parameters['run']}")
