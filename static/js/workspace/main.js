@@ -59,7 +59,9 @@ async function start() {
     database: new EditDatabase().open(),
   };
   asked.ribbon?.catch(() => {}); // handled where it is awaited
+  performance.mark("workspace-asked");
   const [bundle, frames] = await Promise.all([asked.bundle, asked.frames, asked.glyphs]);
+  performance.mark("workspace-answered");
   const times = new Times(new Float64Array(frames));
   const workspace = build({ api, glyphs, bundle, times, database: await asked.database });
   root.dataset.ready = "events";
@@ -67,6 +69,7 @@ async function start() {
   if (asked.ribbon) await addRun(workspace, asked.ribbon);
   if (page.waveform && bundle.video.has_audio) addSound(workspace);
   workspace.live.start();
+  performance.mark("workspace-ready");
   root.dataset.ready = "all";
 }
 

@@ -58,9 +58,9 @@ class PersonLane {
   constructor(ribbon, store, person) {
     this.frames = ribbon.frames;
     this.vmax = ribbon.vmax;
-    const tracklets = store.trackletsOf(person);
-    this.#gatherRuns(ribbon, store, tracklets);
-    this.#gatherVelocity(ribbon, tracklets);
+    this.tracklets = store.trackletsOf(person);
+    this.ribbon = ribbon;
+    this.#gatherRuns(ribbon, store, this.tracklets);
   }
 
   #gatherRuns(ribbon, store, tracklets) {
@@ -94,10 +94,13 @@ class PersonLane {
     this.filled = Uint8Array.from(filled);
   }
 
-  #gatherVelocity(ribbon, tracklets) {
+  /** Put the velocities in order when they are first asked for. */
+  #gatherVelocity() {
+    if (this.vFrames) return;
+    const { ribbon } = this;
     const frames = [];
     const values = [];
-    for (const tracklet of tracklets) {
+    for (const tracklet of this.tracklets) {
       const range = ribbon.velocityOf.get(tracklet.track);
       if (!range) continue;
       for (let i = range.first; i < range.first + range.count; i++) {
@@ -181,6 +184,7 @@ class PersonLane {
 
   /** Velocity samples in [start, end): visit(frame, velocity or NaN). */
   velocities(start, end, visit) {
+    this.#gatherVelocity();
     const first = Math.max(0, upperBound(this.vFrames, start) - 1);
     for (let i = first; i < this.vFrames.length; i++) {
       visit(this.vFrames[i], this.values[i] === MISSING ? NaN : (this.values[i] * this.vmax) / 65_534);
@@ -199,6 +203,7 @@ class PersonLane {
   }
 
   #velocityLevel(level) {
+    this.#gatherVelocity();
     this.velocityLevels ??= [];
     if (!this.velocityLevels.length) {
       const length = Math.ceil(this.frames / VELOCITY_BUCKET);
@@ -228,6 +233,7 @@ class PersonLane {
 
   /** {code, filled, velocity} that hold at a frame, for the read-out. */
   at(frame) {
+    this.#gatherVelocity();
     const i = upperBound(this.ends, frame);
     const inside = i < this.starts.length && this.starts[i] <= frame;
     const v = upperBound(this.vFrames, frame) - 1;

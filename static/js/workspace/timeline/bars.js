@@ -8,6 +8,7 @@ import { ROLE_MARKS } from "../vocabulary.js";
 export const BAR = 14;
 export const ROW = 17;
 const LEAST_PX = 3;
+const PLAIN_PX = 12; // narrower bars are drawn without corners, hatch and outline: thousands of them may be in view
 
 /** Pixels [left, right) of an event's bar, at least a few wide. */
 export function barSpan(window, event) {
@@ -50,24 +51,21 @@ function drawRejected(pen, { palette, x0, width, y }) {
 
 function drawBody(pen, event, { palette, x0, width, y, colours, draft }) {
   const solid = event.status === "confirmed" && !draft;
-  const small = width < 8;
-  if (!small) {
+  const stripe = BAR / colours.length;
+  const plain = width < PLAIN_PX && !draft;
+  if (!plain) {
     pen.save();
     pen.beginPath();
     pen.roundRect(x0, y, width, BAR, 3);
     pen.clip();
   }
-  const stripe = BAR / colours.length;
-  pen.globalAlpha = solid ? 1 : 0.26;
+  pen.globalAlpha = solid ? 1 : plain ? 0.5 : 0.26;
   colours.forEach((colour, i) => {
     pen.fillStyle = colour;
     pen.fillRect(x0, y + i * stripe, width, stripe + 0.5);
   });
   pen.globalAlpha = 1;
-  if (small) {
-    if (!solid) outline(pen, { x0, width, y, colours, draft });
-    return;
-  }
+  if (plain) return;
   if (!solid) {
     pen.fillStyle = palette.hatch(pen, palette.dark ? "rgb(255 255 255 / 22%)" : "rgb(0 0 0 / 16%)", 7, 1);
     pen.fillRect(x0, y, width, BAR);
@@ -80,18 +78,15 @@ function drawBody(pen, event, { palette, x0, width, y, colours, draft }) {
 function outline(pen, { x0, width, y, colours, draft }) {
   pen.lineWidth = 1.25;
   if (draft) pen.setLineDash([4, 3]);
-  const stripe = BAR / colours.length;
+  const down = pen.createLinearGradient(0, y, 0, y + BAR);
   colours.forEach((colour, i) => {
-    pen.save();
-    pen.beginPath();
-    pen.rect(x0 - 1, y + i * stripe - (i ? 0 : 1), width + 2, stripe + (i && i < colours.length - 1 ? 0 : 1));
-    pen.clip();
-    pen.strokeStyle = colour;
-    pen.beginPath();
-    pen.roundRect(x0 + 0.5, y + 0.5, Math.max(1, width - 1), BAR - 1, Math.min(3, width / 2));
-    pen.stroke();
-    pen.restore();
+    down.addColorStop(i / colours.length, colour);
+    down.addColorStop((i + 1) / colours.length, colour);
   });
+  pen.strokeStyle = colours.length > 1 ? down : colours[0];
+  pen.beginPath();
+  pen.roundRect(x0 + 0.5, y + 0.5, Math.max(1, width - 1), BAR - 1, 3);
+  pen.stroke();
   pen.setLineDash([]);
   pen.lineWidth = 1;
 }

@@ -24,11 +24,12 @@ export class Minimap {
     if (this.counted?.events === this.store.ordered && this.counted.width === width) return this.counted;
     const open = new Uint16Array(width + 1);
     const done = new Uint16Array(width + 1);
+    const scale = width / this.store.times.frames;
     for (const event of this.store.ordered) {
       if (event.status === "rejected") continue;
       const counts = event.status === "proposed" ? open : done;
-      const last = Math.min(width, Math.floor((event.end - 1) * this.#scale));
-      for (let x = Math.floor(event.start * this.#scale); x <= last; x++) counts[x]++;
+      const last = Math.min(width, Math.floor((event.end - 1) * scale));
+      for (let x = Math.floor(event.start * scale); x <= last; x++) counts[x]++;
     }
     this.counted = { events: this.store.ordered, width, open, done, most: Math.max(1, ...open, ...done) };
     return this.counted;

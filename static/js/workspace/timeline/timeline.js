@@ -235,6 +235,7 @@ export class Timeline {
     small.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.minimap.draw(small, this.small.width / ratio, this.small.height / ratio);
     this.#drawTop();
+    if (!this.drawn) performance.mark("workspace-painted");
     this.drawn = true;
   }
 

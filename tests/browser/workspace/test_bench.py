@@ -1,0 +1,160 @@
+"""The page's budgets, measured in headless Chromium without a GPU. Each test prints its figures."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests import clips
+from tests.browser.workspace import seed
+
+pytestmark = pytest.mark.bench
+MB = 1024 * 1024
+
+
+def bare(crew: Any, name: str, people: int, frames: int, rate: Fraction, sampling: float, events: int) -> Any:
+    shots = tuple(range(0, frames, max(900, frames // 60)))
+    scene = seed.Scene(people=people, seconds=seed.uniform(frames, rate), rate=sampling, shots=shots)
+    video = seed.bare_video(crew.project, scene, name=name)
+    seed.add_scene(video, scene)
+    seed.add_events(video, events)
+    return video
+
+
+def opened(visit: Any, user: Any, video: Any) -> dict[str, float]:
+    """Times from the click to the picture, requests, and memory after a collection of garbage."""
+    visitor = visit(user)
+    requests: list[str] = []
+    visitor.page.on("request", lambda request: requests.append(request.url))
+    visitor.open(video)  # once, so that scripts and styles are in the cache, as on any second visit
+    requests.clear()
+    visitor.open(video)
+    visitor.page.wait_for_timeout(1500)
+    marks = visitor.page.evaluate(
+        "Object.fromEntries(performance.getEntriesByType('mark').map(({ name, startTime }) => [name, startTime]))"
+    )
+    session = visitor.context.new_cdp_session(visitor.page)
+    session.send("Performance.enable")
+    session.send("HeapProfiler.collectGarbage")
+    metrics = {m["name"]: m["value"] for m in session.send("Performance.getMetrics")["metrics"]}
+    usage = session.send("Runtime.getHeapUsage")
+    return {
+        "painted": marks["workspace-painted"],
+        "ready": marks["workspace-ready"],
+        "requests": len(requests),
+        "heap": metrics["JSHeapUsedSize"] / MB,
+        "buffers": usage.get("backingStorageSize", 0) / MB,
+    }
+
+
+def show(name: str, figures: dict[str, float]) -> None:
+    print(f"\n{name}: " + ", ".join(f"{key} {value:.1f}" for key, value in figures.items()))
+
+
+def test_an_hour_opens_like_a_minute(crew: Any, visit: Any, record_property: Any) -> None:
+    minute = bare(crew, "minute", 10, 1800, Fraction(30), 10, 80)
+    hour = bare(crew, "hour", 10, 108_000, Fraction(30), 10, 5000)
+    small, large = opened(visit, crew.bob, minute), opened(visit, crew.bob, hour)
+    show("1 min, 10 people at 10 Hz, 80 events", small)
+    show("60 min, 10 people at 10 Hz, 5000 events", large)
+    assert large["requests"] == small["requests"]
+    assert large["heap"] + large["buffers"] < 100
+    assert large["painted"] < 1000
+
+
+def test_two_hours_of_twenty_people_are_usable(crew: Any, visit: Any) -> None:
+    frames = 215_784  # 2 h at 29.97
+    figures = opened(visit, crew.bob, bare(crew, "two hours", 20, frames, Fraction(30000, 1001), 10, 10_000))
+    show("2 h at 29.97, 20 people at 10 Hz, 10000 events", figures)
+    assert figures["heap"] + figures["buffers"] < 300
+    assert figures["ready"] < 2000
+
+
+# Script time of one frame: from the first callback of the frame to the last, with the page's own drawing between
+FRAMES = """async ({ moves, what }) => {
+  const top = document.querySelector('.tl-top');
+  const box = top.getBoundingClientRect();
+  const spent = [];
+  const gaps = [];
+  const send = (type, x, y, more = {}) =>
+    top.dispatchEvent(new PointerEvent(type, { clientX: box.x + x, clientY: box.y + y, pointerId: 1, bubbles: true, ...more }));
+  top.setPointerCapture = () => {};
+  if (what === 'scrub') send('pointerdown', 20, 8, { button: 0, buttons: 1 });
+  let last = performance.now();
+  for (let k = 0; k < moves; k++) {
+    await new Promise((done) => {
+      let start = 0;
+      requestAnimationFrame(() => (start = performance.now()));
+      if (what === 'scrub') send('pointermove', 20 + ((k * 37) % (box.width - 40)), 8, { buttons: 1 });
+      else if (what === 'pan') top.dispatchEvent(new WheelEvent('wheel', { deltaX: k % 40 < 20 ? 60 : -60, bubbles: true, cancelable: true }));
+      else top.dispatchEvent(new WheelEvent('wheel', { deltaY: k % 60 < 30 ? -40 : 40, ctrlKey: true, clientX: box.x + 500, clientY: box.y + 60, bubbles: true, cancelable: true }));
+      requestAnimationFrame(() => {
+        const now = performance.now();
+        spent.push(now - start);
+        gaps.push(now - last);
+        last = now;
+        done();
+      });
+    });
+  }
+  if (what === 'scrub') send('pointerup', 20, 8, { button: 0 });
+  return { spent, gaps };
+}"""
+
+
+def test_redraw_while_scrubbing_panning_and_zooming(crew: Any, visit: Any) -> None:
+    video = bare(crew, "hour", 10, 108_000, Fraction(30), 10, 5000)
+    page = visit(crew.bob).open(video)
+    for what in ("scrub", "zoom", "pan"):
+        found = page.evaluate(FRAMES, {"moves": 150, "what": what})
+        spent, gaps = np.array(found["spent"]), np.array(found["gaps"])
+        print(
+            f"\n{what}, 60 min on the screen: script a frame p50 {np.median(spent):.1f} ms, p95 "
+            f"{np.percentile(spent, 95):.1f} ms; frame to frame p50 {np.median(gaps):.1f} ms, p95 {np.percentile(gaps, 95):.1f} ms"
+        )
+        if what == "scrub":
+            assert np.percentile(spent, 95) < 16
+
+
+# The browser's own seek: from setting the time to the callback; and ours, from the key to the settled player
+SEEKS = """async (frames) => {
+  const video = document.querySelector('#video');
+  const { dataset } = document.querySelector('#player');
+  const seconds = new Float64Array(await (await fetch(location.pathname.replace('/v/', '/api/v1/videos/') + 'frames')).arrayBuffer());
+  const own = async (frame) => {
+    const start = performance.now();
+    const shown = new Promise((done) => video.requestVideoFrameCallback(done));
+    video.currentTime = (seconds[frame] + seconds[frame + 1]) / 2;
+    await shown;
+    return performance.now() - start;
+  };
+  const still = () => dataset.frame === dataset.shown && dataset.state !== 'seeking';
+  const key = async (name) => {
+    const start = performance.now();
+    document.body.dispatchEvent(new KeyboardEvent('keydown', { key: name, bubbles: true, cancelable: true }));
+    while (!still()) await new Promise((done) => requestAnimationFrame(done));
+    return performance.now() - start;
+  };
+  const spent = { own_forward: [], own_back: [], forward: [], back: [] };
+  for (const frame of frames) spent.own_forward.push(await own(frame));
+  for (const frame of frames.toReversed()) spent.own_back.push(await own(frame));
+  await key('Home');
+  for (let k = 0; k < frames.length; k++) spent.forward.push(await key('.'));
+  for (let k = 0; k < frames.length; k++) spent.back.push(await key(','));
+  return spent;
+}"""
+
+
+def test_steps_cost_little_more_than_the_browsers_own_seek(crew: Any, visit: Any, tmp_path: Path) -> None:
+    path = tmp_path / "steps.mp4"
+    clips.write(path, clips.steady(200, Fraction(25), size=(1280, 720)))
+    page = visit(crew.bob).open(seed.clip_video(crew.project, path))
+    spent = page.evaluate(SEEKS, list(range(1, 150)))
+    p95 = {name: float(np.percentile(times, 95)) for name, times in spent.items()}
+    show("720p, p95 in ms", p95)
+    assert p95["forward"] - p95["own_forward"] < 50
+    assert p95["back"] - p95["own_back"] < 150

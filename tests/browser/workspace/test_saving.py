@@ -1,0 +1,226 @@
+"""No edit is lost: dropped saves, a restarted server, an expired session, a closed tab, two people at once."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+
+from tests.browser.workspace import seed
+from tests.browser.workspace.conftest import PASSWORD, settle, wait_saved
+
+
+@pytest.fixture
+def scene(crew: Any) -> Any:
+    made = seed.Scene(people=3, seconds=seed.uniform(1000), shots=(0, 500))
+    video = seed.bare_video(crew.project, made)
+    seed.add_scene(video, made)
+    seed.add_events(video, 60, shares=(1, 0, 0))
+    return video
+
+
+def unsaved(page: Any) -> int:
+    return int(page.get_attribute("#save-state", "data-unsaved"))
+
+
+def confirm_next(page: Any, times: int) -> None:
+    for _ in range(times):
+        page.keyboard.press("n")
+        page.keyboard.press("Enter")
+
+
+def confirmed(video: Any) -> int:
+    return video.events.filter(status="confirmed").count()
+
+
+def select(page: Any, event: Any) -> None:
+    page.wait_for_selector(f"[data-event='{event.id}']", state="attached")
+    page.evaluate("id => document.querySelector(`[data-event='${id}']`).click()", str(event.id))
+    settle(page)
+
+
+def test_dropped_saves_are_sent_again_until_acknowledged(visit: Any, crew: Any, scene: Any) -> None:
+    """One in twenty saves fails before the server, one in twenty after it: each edit arrives exactly once."""
+    page = visit(crew.bob).open(scene)
+    rng = random.Random(3)
+    lost = {"before": 0, "after": 0}
+
+    def flaky(route: Any) -> None:
+        luck = rng.random()
+        if luck < 0.05 or not lost["before"]:
+            lost["before"] += 1
+            route.abort()
+        elif luck < 0.1 or not lost["after"]:
+            lost["after"] += 1
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/edits", flaky)
+    before = scene.edits.count()
+    confirm_next(page, 25)
+    wait_saved(page)
+    assert lost["before"] and lost["after"]
+    assert confirmed(scene) == 25
+    assert scene.edits.count() == before + 25
+
+
+def test_edits_wait_while_the_server_is_away(visit: Any, crew: Any, scene: Any, studio: Any) -> None:
+    page = visit(crew.bob).open(scene)
+    studio.stop()
+    confirm_next(page, 3)
+    page.wait_for_function("() => document.querySelector('#save-state').dataset.state === 'unsaved'")
+    assert unsaved(page) == 3
+    assert "3 unsaved" in page.inner_text("#save-state")
+    assert page.locator("#twin [data-status=confirmed]").count() == 3  # they show as done
+    studio.start()
+    page.click("#save-state")
+    page.click("text=Try now")
+    wait_saved(page)
+    assert confirmed(scene) == 3
+
+
+def test_an_expired_session_is_renewed_in_place(visit: Any, crew: Any, scene: Any) -> None:
+    from django.contrib.sessions.models import Session
+
+    page = visit(crew.bob).open(scene)
+    Session.objects.all().delete()
+    confirm_next(page, 2)
+    page.wait_for_selector("#login-again[open]")
+    assert "2 edits wait" in page.inner_text("#login-again") or "1 edit waits" in page.inner_text("#login-again")
+    page.fill("#again-password", "wrong")
+    page.click("#login-again .button-primary")
+    page.wait_for_selector("#login-again .field-error:not(:empty)")
+    assert confirmed(scene) == 0
+    page.fill("#again-password", PASSWORD)
+    page.click("#login-again .button-primary")
+    wait_saved(page)
+    confirm_next(page, 1)
+    wait_saved(page)
+    assert confirmed(scene) >= 2
+
+
+def test_a_closed_tab_loses_nothing(visit: Any, crew: Any, scene: Any, studio: Any) -> None:
+    visitor = visit(crew.bob)
+    page = visitor.open(scene)
+    page.route("**/edits", lambda route: route.abort())
+    confirm_next(page, 4)
+    page.wait_for_function("() => document.querySelector('#save-state').dataset.state === 'unsaved'")
+    page.wait_for_timeout(300)
+    page.close(run_before_unload=False)
+    assert confirmed(scene) == 0
+    again = visitor.open(scene, page=visitor.new_page())
+    wait_saved(again)
+    assert confirmed(scene) == 4
+
+
+def test_two_tabs_of_one_person_share_the_queue(visit: Any, crew: Any, scene: Any) -> None:
+    visitor = visit(crew.bob)
+    one = visitor.open(scene)
+    two = visitor.open(scene, page=visitor.new_page())
+    before = scene.edits.count()
+    visitor.context.route("**/edits", lambda route: route.abort())
+    one.bring_to_front()
+    confirm_next(one, 2)
+    two.wait_for_function("() => document.querySelector('#save-state').dataset.unsaved === '2'")
+    visitor.context.unroute("**/edits")
+    for page in (one, two):
+        page.evaluate("dispatchEvent(new Event('online'))")
+    wait_saved(one)
+    wait_saved(two)
+    assert confirmed(scene) == 2
+    assert scene.edits.count() == before + 2
+    two.wait_for_function("() => document.querySelectorAll('#twin [data-status=confirmed]').length === 2")
+
+
+def test_an_edit_the_server_refuses_is_rolled_back_and_kept_to_read(visit: Any, crew: Any, scene: Any) -> None:
+    from webapp.accounts.models import Membership
+
+    page = visit(crew.bob).open(scene)
+    Membership.objects.filter(user=crew.bob).update(role="viewer")
+    page.keyboard.press("n")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => document.querySelector('#save-state').dataset.state === 'unsaved'")
+    page.wait_for_function("() => document.querySelectorAll('#twin [data-status=confirmed]').length === 0")
+    page.click("#save-state")
+    assert "annotator" in page.inner_text(".unsaved-list")
+    assert "Confirmed" in page.inner_text(".unsaved-list pre")
+    Membership.objects.filter(user=crew.bob).update(role="annotator")
+    page.click("text=Try again")
+    wait_saved(page)
+    assert confirmed(scene) == 1
+
+
+def offline(page: Any) -> None:
+    page.route("**/edits", lambda route: route.abort())
+
+
+def online(page: Any) -> None:
+    page.unroute("**/edits")
+    page.evaluate("dispatchEvent(new Event('online'))")
+
+
+def trim_start_by_two(page: Any, event: Any) -> None:
+    select(page, event)
+    page.keyboard.press("Control+ArrowRight")
+    page.keyboard.press("Control+ArrowRight")
+
+
+def test_the_second_of_two_people_gets_the_merge_view(visit: Any, crew: Any, scene: Any) -> None:
+    event = scene.events.filter(start__gt=20).order_by("start").first()
+    bob, rita = visit(crew.bob).open(scene), visit(crew.rita).open(scene)
+    for page in (bob, rita):
+        page.route("**/changes*", lambda route: route.abort())  # neither sees the other in time
+    trim_start_by_two(bob, event)
+    wait_saved(bob)
+    select(rita, event)
+    rita.keyboard.press("Control+ArrowLeft")
+    rita.keyboard.press("Enter")
+    rita.wait_for_selector("#merge[open]")
+    words = rita.inner_text("#merge")
+    assert "bob" in words and "First frame" in words
+    assert str(event.start + 2) in words and str(event.start - 1) in words
+    assert scene.events.get(id=event.id).start == event.start + 2  # nothing was overwritten
+    rita.click("#merge >> text=Keep mine")
+    wait_saved(rita)
+    stored = scene.events.get(id=event.id)
+    assert (stored.start, stored.status) == (event.start - 1, "confirmed")
+
+
+def test_taking_theirs_leaves_theirs_and_drops_mine(visit: Any, crew: Any, scene: Any) -> None:
+    event = scene.events.filter(start__gt=20).order_by("start").first()
+    bob, rita = visit(crew.bob).open(scene), visit(crew.rita).open(scene)
+    rita.route("**/changes*", lambda route: route.abort())
+    trim_start_by_two(bob, event)
+    wait_saved(bob)
+    select(rita, event)
+    rita.keyboard.press("Control+ArrowLeft")
+    rita.wait_for_selector("#merge[open]")
+    rita.click("#merge >> text=Take theirs")
+    wait_saved(rita)
+    assert scene.events.get(id=event.id).start == event.start + 2
+    rita.wait_for_selector(f"[data-event='{event.id}'][data-start='{event.start + 2}']", state="attached")
+
+
+def test_edits_of_others_appear_by_themselves(visit: Any, crew: Any, scene: Any) -> None:
+    bob, rita = visit(crew.bob).open(scene), visit(crew.rita).open(scene)
+    event = scene.events.order_by("start").first()
+    select(bob, event)
+    bob.keyboard.press("Enter")
+    wait_saved(bob)
+    rita.wait_for_selector(f"[data-event='{event.id}'][data-status=confirmed]", state="attached", timeout=10_000)
+    rita.wait_for_selector("#presence:not([hidden])")
+    assert "bob" in rita.inner_text("#presence")
+
+
+def test_undo_works_while_edits_wait(visit: Any, crew: Any, scene: Any) -> None:
+    page = visit(crew.bob).open(scene)
+    offline(page)
+    confirm_next(page, 2)
+    page.keyboard.press("Control+z")
+    page.wait_for_function("() => document.querySelectorAll('#twin [data-status=confirmed]').length === 1")
+    online(page)
+    wait_saved(page)
+    assert confirmed(scene) == 1
