@@ -264,7 +264,7 @@ def _largest_group(arrivals: Arrivals, neighbours: dict[int, set[int]], start: i
             if b in number:
                 ties[number[a]] |= 1 << number[b]
                 ties[number[b]] |= 1 << number[a]
-    best = max(maximal_cliques(ties), key=int.bit_count, default=0)
+    best = max(maximal_cliques(tuple(ties)), key=int.bit_count, default=0)
     return [start, *(others[at] for at in bits(best))]
 
 

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import combinations
+
+# The same few sets come up again and again while people talk.
+_REMEMBERED = 4096
 
 
-def bits(mask: int) -> Iterator[int]:
+@lru_cache(maxsize=_REMEMBERED)
+def bits(mask: int) -> tuple[int, ...]:
     """Positions of the set bits, lowest first."""
-    while mask:
-        low = mask & -mask
-        yield low.bit_length() - 1
-        mask ^= low
+    return tuple(at for at in range(mask.bit_length()) if mask >> at & 1)
 
 
-def maximal_cliques(neighbours: Sequence[int]) -> list[int]:
+@lru_cache(maxsize=_REMEMBERED)
+def pairs(mask: int) -> tuple[int, ...]:
+    """All pairs of members, as bit masks."""
+    return tuple(1 << one | 1 << other for one, other in combinations(bits(mask), 2))
+
+
+@lru_cache(maxsize=_REMEMBERED)
+def maximal_cliques(neighbours: tuple[int, ...]) -> tuple[int, ...]:
     """All maximal cliques with at least two members, as bit masks.
 
     `neighbours[i]` is the mask of the nodes tied to node i (never i itself). Bron-Kerbosch with pivoting.
@@ -31,18 +40,19 @@ def maximal_cliques(neighbours: Sequence[int]) -> list[int]:
             candidates &= ~(1 << node)
             excluded |= 1 << node
 
-    rest = 0
+    rest = done = 0
     for node, ties in enumerate(neighbours):
-        # Mostly everybody who is tied is tied to all: then the neighbourhood is a clique, found at its lowest node.
-        whole = ties | 1 << node
-        if not ties or rest >> node & 1:
+        if not ties or (done | rest) >> node & 1:
             continue
-        if any(neighbours[other] | 1 << other != whole for other in bits(ties)):
-            rest |= 1 << node
-        elif ties >> node << node == ties:
+        # Mostly everybody who is tied is tied to all: then the neighbourhood is the clique.
+        whole = ties | 1 << node
+        if all(neighbours[other] | 1 << other == whole for other in bits(ties)):
             found.append(whole)
+            done |= whole
+        else:
+            rest |= 1 << node
     grow(0, rest, 0)
-    return found
+    return tuple(found)
 
 
 def close_under_intersection(sets: set[int], most: int = 2000) -> set[int]:
@@ -50,9 +60,10 @@ def close_under_intersection(sets: set[int], most: int = 2000) -> set[int]:
 
     Crowds may share endlessly many parts: past `most` sets no further intersections are added.
     """
-    closed = set(sets)
-    fresh = set(sets)
-    while fresh and len(closed) <= most:
-        fresh = {a & b for a in fresh for b in closed if (a & b) & ((a & b) - 1)} - closed
-        closed |= fresh
+    closed: set[int] = set()
+    for each in sorted(sets):
+        closed.add(each)
+        if len(closed) < most:
+            shared = {each & other for other in closed}
+            closed.update(part for part in shared if part & (part - 1))
     return closed

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from ml.social import runs
 from ml.social.cliques import bits, close_under_intersection, maximal_cliques
+from ml.social.cliques import pairs as pairs_of
 from ml.social.event import JOINT, SocialEvent, members
 from ml.social.features import length, rows, window_move
 from ml.social.looks import Looks, closeness
@@ -56,9 +57,10 @@ class Episode:
 
 @dataclass
 class Group:
-    """Members (bit mask of columns) and their runs as (first moment, last moment)."""
+    """Members (bit mask of columns), all their pairs (likewise), and their runs as (first moment, last moment)."""
 
     mask: int
+    ties: tuple[int, ...]
     runs: list[tuple[int, int]]
 
 
@@ -73,7 +75,7 @@ def joint_attention(looks: Looks) -> list[SocialEvent]:
         return []
     found: list[Run] = []
     for episode in _episodes(looks, pairs):
-        groups = [Group(mask, _runs(looks, episode, mask)) for mask in _candidates(episode)]
+        groups = [_group(looks, episode, mask) for mask in _candidates(episode)]
         found += [run for at, group in enumerate(groups) for run in _own_runs(looks, episode, group, groups[:at])]
     return _events(looks, pairs, found) if found else []
 
@@ -193,21 +195,16 @@ def _candidates(episode: Episode) -> list[int]:
             low = tie & -tie
             neighbours[low.bit_length() - 1] |= tie ^ low
             neighbours[tie.bit_length() - 1] |= low
-        largest.update(maximal_cliques(neighbours))
+        largest.update(maximal_cliques(tuple(neighbours)))
     return sorted(close_under_intersection(largest), key=lambda mask: (-mask.bit_count(), mask))
 
 
-def _ties(mask: int) -> list[int]:
-    """All pairs of a group, as bit masks."""
-    members_of = [1 << column for column in bits(mask)]
-    return [a | b for at, a in enumerate(members_of) for b in members_of[at + 1 :]]
-
-
-def _runs(looks: Looks, episode: Episode, mask: int) -> list[tuple[int, int]]:
-    """The group's runs of sufficient length: all its pairs hold, and none begins anew."""
+def _group(looks: Looks, episode: Episode, mask: int) -> Group:
+    """A group with its runs of sufficient length: all its pairs hold, and none begins anew."""
     least = looks.preset.joint_shortest_s - looks.preset.time_slack_s
+    ties = pairs_of(mask)
     held, begun = -1, 0
-    for tie in _ties(mask):
+    for tie in ties:
         held &= episode.held[tie]
         begun |= episode.begun[tie]
     starts = held & (~(held << 1) | begun)
@@ -218,7 +215,7 @@ def _runs(looks: Looks, episode: Episode, mask: int) -> list[tuple[int, int]]:
         last = start + (beyond & -beyond).bit_length() - 1
         if episode.end_s[last] - episode.start_s[start] >= least:
             found.append((start, last))
-    return found
+    return Group(mask, ties, found)
 
 
 def _own_runs(looks: Looks, episode: Episode, group: Group, before: list[Group]) -> Iterator[Run]:
@@ -228,10 +225,12 @@ def _own_runs(looks: Looks, episode: Episode, group: Group, before: list[Group])
     start_s, end_s = episode.start_s, episode.end_s
     for first, last in group.runs:
         from_s, until_s = start_s[first] + slack, end_s[last] - slack
-        if any(first <= a and b <= last and start_s[a] <= from_s and end_s[b] >= until_s for a, b in larger):
-            continue
-        pairs = [episode.pairs[tie] for tie in _ties(group.mask)]
-        yield list(bits(group.mask)), pairs, episode.first[first], episode.last[last]
+        for a, b in larger:
+            if first <= a and b <= last and start_s[a] <= from_s and end_s[b] >= until_s:
+                break
+        else:
+            pairs = [episode.pairs[tie] for tie in group.ties]
+            yield list(bits(group.mask)), pairs, episode.first[first], episode.last[last]
 
 
 def _events(looks: Looks, pairs: list[Pair], found: list[Run]) -> list[SocialEvent]:
@@ -262,10 +261,10 @@ def _measure(looks: Looks, pairs: list[Pair], found: list[Run]) -> Iterable[tupl
     """Per run: samples on which all pairs held, then over these the mean and the largest distance of a pair, the mean
     of the least sure member's confidence, the centre x, y, and the column of the person looked at by all on most of
     them (-1 none)."""
-    columns_of, pairs_of, first, last = zip(*found, strict=True)
+    columns_of, run_pairs_of, first, last = zip(*found, strict=True)
     size = len(found)
     run, sample = runs.spread(np.array(first), np.array(last) + 1)
-    run_pairs = runs.Ragged.of(pairs_of)
+    run_pairs = runs.Ragged.of(run_pairs_of)
     held = np.stack([pair.held for pair in pairs])
     all_of = run_pairs.at(run, sample)
     all_held = all_of.reduce(np.logical_and, all_of.gather(held))

@@ -94,7 +94,7 @@ def test_maximal_cliques_are_those_of_a_plain_search(seed: int) -> None:
 
     cliques = [mask for mask in range(1 << size) if mask.bit_count() >= 2 and whole(mask)]
     largest = [mask for mask in cliques if not any(mask != other and mask & other == mask for other in cliques)]
-    assert sorted(maximal_cliques(neighbours)) == sorted(largest)
+    assert sorted(maximal_cliques(tuple(neighbours))) == sorted(largest)
 
 
 def test_intersections_keep_two_members() -> None:
