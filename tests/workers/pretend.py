@@ -6,8 +6,11 @@ import time
 
 from celery import Task
 
+from tests.workers import gates
 from webapp.jobs.broker import app
 from workers.attempt import Attempt, run
+
+gates.install()
 
 
 @app.task(name="sightline.pretend", bind=True)
