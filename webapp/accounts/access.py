@@ -5,7 +5,7 @@ Somebody outside a project gets 404, as if it were not there; a member whose rol
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.contrib.auth.models import AnonymousUser
@@ -26,10 +26,8 @@ def role_in(user: Somebody, project_id: UUID) -> Role | None:
         return None
     if user.is_superuser:
         return "admin"
-    role: Role | None = (
-        Membership.objects.filter(user=user, project_id=project_id).values_list("role", flat=True).first()
-    )  # type: ignore[assignment]
-    return role
+    role = Membership.objects.filter(user=user, project_id=project_id).values_list("role", flat=True).first()
+    return cast("Role | None", role)
 
 
 def check(user: Somebody, project_id: UUID, action: Action) -> Role:

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from asgiref.sync import sync_to_async
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import Http404, HttpResponse, StreamingHttpResponse
 from ninja import Router, Schema
 from pydantic import Field
 
@@ -17,6 +17,7 @@ from webapp.events.models import Derivation, Event
 from webapp.jobs.models import Job
 from webapp.lib import live
 from webapp.lib.errors import Stale
+from webapp.lib.http import UserRequest
 from webapp.library.frames import frame_seconds
 from webapp.library.models import Video
 
@@ -42,14 +43,14 @@ class DeriveIn(Schema):
 
 
 @router.get("/videos/{uuid:video_id}/bundle")
-def get_bundle(request: HttpRequest, video_id: UUID) -> HttpResponse:
+def get_bundle(request: UserRequest, video_id: UUID) -> HttpResponse:
     video = video_for(request.user, video_id, "view")
     text = json.dumps(queries.bundle(video, request.user), separators=(",", ":"))
     return HttpResponse(text, content_type="application/json")
 
 
 @router.get("/videos/{uuid:video_id}/frames")
-def get_frames(request: HttpRequest, video_id: UUID) -> HttpResponse:
+def get_frames(request: UserRequest, video_id: UUID) -> HttpResponse:
     """Media seconds of every frame and the end of the last one: float64, little-endian, N + 1 values."""
     video = video_for(request.user, video_id, "view")
     if video.state != Video.State.READY:
@@ -65,12 +66,12 @@ def get_frames(request: HttpRequest, video_id: UUID) -> HttpResponse:
 
 
 @router.get("/videos/{uuid:video_id}/changes")
-def get_changes(request: HttpRequest, video_id: UUID, since: int) -> dict[str, Any]:
+def get_changes(request: UserRequest, video_id: UUID, since: int) -> dict[str, Any]:
     return queries.changes_since(video_for(request.user, video_id, "view"), since)
 
 
 @router.post("/videos/{uuid:video_id}/edits")
-def post_edit(request: HttpRequest, video_id: UUID, edit: EditIn) -> Any:
+def post_edit(request: UserRequest, video_id: UUID, edit: EditIn) -> Any:
     check_video(request.user, video_id, "annotate")
     wanted = ledger.EditRequest(edit.id, edit.kind, edit.object, edit.version, edit.fields)
     try:
@@ -82,18 +83,18 @@ def post_edit(request: HttpRequest, video_id: UUID, edit: EditIn) -> Any:
 
 
 @router.get("/events/{uuid:event_id}")
-def get_event(request: HttpRequest, event_id: UUID) -> dict[str, Any]:
+def get_event(request: UserRequest, event_id: UUID) -> dict[str, Any]:
     return queries.event_story(_event(request, event_id, "view"))
 
 
 @router.post("/events/{uuid:event_id}/comments")
-def post_comment(request: HttpRequest, event_id: UUID, comment: CommentIn) -> dict[str, Any]:
+def post_comment(request: UserRequest, event_id: UUID, comment: CommentIn) -> dict[str, Any]:
     event = _event(request, event_id, "annotate")
     services.add_comment(event=event, user=request.user, id=comment.id, text=comment.text)
     return queries.event_story(event)
 
 
-def _event(request: HttpRequest, event_id: UUID, action: Any) -> Event:
+def _event(request: UserRequest, event_id: UUID, action: Any) -> Event:
     event = Event.objects.select_related("video", "set", "changed_by").filter(id=event_id).first()
     if event is None:
         raise Http404("There is no such event, or it is not yours to see.")
@@ -102,7 +103,7 @@ def _event(request: HttpRequest, event_id: UUID, action: Any) -> Event:
 
 
 @router.get("/projects/{slug}/triage")
-def get_triage(request: HttpRequest, slug: str, type: str = "", skip: str = "") -> dict[str, Any]:
+def get_triage(request: UserRequest, slug: str, type: str = "", skip: str = "") -> dict[str, Any]:
     """`skip`: event ids to leave out, joined by commas (what the page holds already)."""
     project = project_for(request.user, slug, "annotate")
     left_out = [services.uuid_of(word, "skip") for word in skip.split(",")[:200] if word]
@@ -114,7 +115,7 @@ def get_triage(request: HttpRequest, slug: str, type: str = "", skip: str = "") 
 
 
 @router.post("/videos/{uuid:video_id}/derive")
-def post_derive(request: HttpRequest, video_id: UUID, wanted: DeriveIn) -> dict[str, Any]:
+def post_derive(request: UserRequest, video_id: UUID, wanted: DeriveIn) -> dict[str, Any]:
     video = video_for(request.user, video_id, "annotate")
     job = derivation.request_derivation(
         video=video, user=request.user, preset=wanted.preset, min_confidence=wanted.min_confidence
@@ -123,7 +124,7 @@ def post_derive(request: HttpRequest, video_id: UUID, wanted: DeriveIn) -> dict[
 
 
 @router.get("/derivations/{uuid:derivation_id}")
-def get_derivation(request: HttpRequest, derivation_id: UUID) -> dict[str, Any]:
+def get_derivation(request: UserRequest, derivation_id: UUID) -> dict[str, Any]:
     found = _derivation(request, derivation_id, "view")
     return {
         "id": str(found.id),
@@ -135,7 +136,7 @@ def get_derivation(request: HttpRequest, derivation_id: UUID) -> dict[str, Any]:
 
 
 @router.post("/derivations/{uuid:derivation_id}/apply")
-def apply_derivation(request: HttpRequest, derivation_id: UUID) -> Any:
+def apply_derivation(request: UserRequest, derivation_id: UUID) -> Any:
     found = _derivation(request, derivation_id, "annotate")
     try:
         return {"revision": derivation.apply(derivation=found, user=request.user).revision}
@@ -144,7 +145,7 @@ def apply_derivation(request: HttpRequest, derivation_id: UUID) -> Any:
         return HttpResponse(json.dumps({"error": sentence}), status=409, content_type="application/json")
 
 
-def _derivation(request: HttpRequest, derivation_id: UUID, action: Any) -> Derivation:
+def _derivation(request: UserRequest, derivation_id: UUID, action: Any) -> Derivation:
     found = Derivation.objects.select_related("video").filter(id=derivation_id).first()
     if found is None:
         raise Http404("There is no such derivation, or it is not yours to see.")
@@ -157,7 +158,7 @@ def _derivation(request: HttpRequest, derivation_id: UUID, action: Any) -> Deriv
 
 
 @router.get("/videos/{uuid:video_id}/stream")
-async def stream(request: HttpRequest, video_id: UUID) -> StreamingHttpResponse:
+async def stream(request: UserRequest, video_id: UUID) -> StreamingHttpResponse:
     """Server-sent events: `revision` when somebody saved, `job` while the video's jobs move.
 
     Access is looked up again at every step, so a removed member stops hearing.

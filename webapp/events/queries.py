@@ -80,7 +80,7 @@ def _columns(names: list[str], records: Any) -> dict[str, list[Any]]:
 
 def tracklet_columns(run_id: UUID | None) -> dict[str, list[Any]]:
     names = ["id", "track", "start", "end", "person", "human", "version"]
-    found = Tracklet.objects.filter(run_id=run_id).order_by("start", "track")
+    found = Tracklet.objects.filter(run__id=run_id).order_by("start", "track")
     columns = _columns(names, found.values_list("id", "track", "start", "end", "person_id", "human", "version"))
     columns["id"] = [str(i) for i in columns["id"]]
     columns["person"] = [str(i) for i in columns["person"]]

@@ -136,7 +136,7 @@ def columns_of(gaze: GazeFile, shots: list[tuple[int, int]]) -> dict[str, NDArra
         "sampled": np.ones(len(frame), bool),
         **{f"body_{side}": body[:, i] for i, side in enumerate(("x1", "y1", "x2", "y2"))},
         "body_score": empty,
-        "body_derived": np.isnan(gaze.body).any(axis=1),
+        "body_derived": np.asarray(np.isnan(gaze.body).any(axis=1)),
         **{f"face_{side}": face[:, i] for i, side in enumerate(("x1", "y1", "x2", "y2"))},
         "face_score": empty,
         "face_flag": empty,

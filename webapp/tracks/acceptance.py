@@ -154,7 +154,7 @@ def conflicts(video: Video, rows: list[tuple[int, int, int, str]], roots: Mappin
 
 
 def _lost_people(video: Video, seen: Any, roots: Mapping[str, str], names: Mapping[str, str]) -> list[dict[str, Any]]:
-    had = Tracklet.objects.filter(run_id=video.run_id).select_related("person").order_by("start")
+    had = Tracklet.objects.filter(run=video.run).select_related("person").order_by("start")
     first: dict[str, int] = {}
     touched: set[str] = set()
     for tracklet in had:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 from uuid import UUID
 
-from django.http import Http404, HttpRequest
+from django.http import Http404
 from ninja import Router, Schema
 from pydantic import Field
 
 from webapp.accounts.access import check, video_for
 from webapp.accounts.permissions import Action
+from webapp.lib.http import UserRequest
 from webapp.tracks import services
 from webapp.tracks.models import Run
 
@@ -23,14 +24,14 @@ class PerceiveIn(Schema):
 
 
 @router.post("/videos/{uuid:video_id}/perceive")
-def post_perceive(request: HttpRequest, video_id: UUID, wanted: PerceiveIn) -> dict[str, Any]:
+def post_perceive(request: UserRequest, video_id: UUID, wanted: PerceiveIn) -> dict[str, Any]:
     video = video_for(request.user, video_id, "perceive")
     job = services.request_perception(video=video, user=request.user, profile=wanted.profile, rate=wanted.rate)
     return {"job": str(job.id)}
 
 
 @router.get("/runs/{uuid:run_id}")
-def get_run(request: HttpRequest, run_id: UUID) -> dict[str, Any]:
+def get_run(request: UserRequest, run_id: UUID) -> dict[str, Any]:
     run = _run(request, run_id, "view")
     report = run.report
     return {
@@ -54,18 +55,18 @@ def get_run(request: HttpRequest, run_id: UUID) -> dict[str, Any]:
 
 
 @router.post("/runs/{uuid:run_id}/accept")
-def post_accept(request: HttpRequest, run_id: UUID) -> dict[str, Any]:
+def post_accept(request: UserRequest, run_id: UUID) -> dict[str, Any]:
     job = services.request_acceptance(run=_run(request, run_id, "perceive"), user=request.user)
     return {"job": str(job.id)}
 
 
 @router.post("/runs/{uuid:run_id}/discard")
-def post_discard(request: HttpRequest, run_id: UUID) -> dict[str, Any]:
+def post_discard(request: UserRequest, run_id: UUID) -> dict[str, Any]:
     services.discard_run(run=_run(request, run_id, "perceive"))
     return {}
 
 
-def _run(request: HttpRequest, run_id: UUID, action: Action) -> Run:
+def _run(request: UserRequest, run_id: UUID, action: Action) -> Run:
     run = Run.objects.select_related("video__project").filter(id=run_id).first()
     if run is None:
         raise Http404("There is no such run, or it is not yours to see.")
