@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from ml.formats import grasp_events, grasp_gaze
 from ml.social.cli import main
 from ml.social.grasp import scene_of
+from tests.ml.formats.mutations import mutated
 
 FACES = {0: (0.2, 0.5), 3: (0.8, 0.5)}
 
@@ -186,3 +188,18 @@ def test_it_runs_as_a_module_without_heavy_imports(tmp_path: Path) -> None:
     command = [sys.executable, "-c", f"import sys, ml.social.cli, ml.social.display; sys.exit(str({heavy} or ''))"]
     loaded = subprocess.run(command, capture_output=True, text=True, cwd=root, check=False)
     assert loaded.stderr.strip() == ""
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_whatever_can_be_read_can_be_searched(block: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # Odd but readable files must not break the detectors; unreadable ones end in a sentence.
+    source = tmp_path / "in.json"
+    for seed in range(block * 60, block * 60 + 60):
+        source.write_bytes(mutated(gaze_file(3.0, shots=[[0, 40], [40, 90]]), random.Random(seed)))
+        for preset in ("strict", "grasp-compat"):
+            code = main([str(source), str(tmp_path / "out.json"), "--preset", preset])
+            assert code in (0, 2)
+            if code == 0:
+                grasp_events.parse((tmp_path / "out.json").read_bytes())
+            else:
+                assert capsys.readouterr().err.endswith(".\n")
