@@ -46,7 +46,7 @@ def bundle(video: Video, user: User) -> dict[str, Any]:
         },
         "run": run_summary(video.run),
         "persons": [rows.person_row(p) for p in Person.objects.filter(video=video)],
-        "tracklets": tracklet_columns(video.run_id),
+        "tracklets": tracklet_columns(video.run),
         "events": event_columns(video),
         "corrections": [rows.correction_row(c) for c in GazeCorrection.objects.filter(video=video).order_by("start")],
         "coverage": [rows.coverage_row(c) for c in Coverage.objects.filter(video=video).order_by("start")],
@@ -78,9 +78,9 @@ def _columns(names: list[str], records: Any) -> dict[str, list[Any]]:
     return {name: list(column) for name, column in zip(names, columns, strict=True)}
 
 
-def tracklet_columns(run_id: UUID | None) -> dict[str, list[Any]]:
+def tracklet_columns(run: Run | None) -> dict[str, list[Any]]:
     names = ["id", "track", "start", "end", "person", "human", "version"]
-    found = Tracklet.objects.filter(run__id=run_id).order_by("start", "track")
+    found = Tracklet.objects.filter(run=run).order_by("start", "track")
     columns = _columns(names, found.values_list("id", "track", "start", "end", "person_id", "human", "version"))
     columns["id"] = [str(i) for i in columns["id"]]
     columns["person"] = [str(i) for i in columns["person"]]

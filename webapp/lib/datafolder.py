@@ -11,6 +11,7 @@ Sockets lie in a short folder below the system's temporary folder, since a unix 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import secrets
@@ -56,9 +57,7 @@ def secret_key(data: Path) -> str:
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(secrets.token_urlsafe(64))
-        try:
-            os.link(fresh, path)  # the first of two starts at once wins
-        except FileExistsError:
-            pass
+        with contextlib.suppress(FileExistsError):  # the first of two starts at once wins
+            os.link(fresh, path)
         fresh.unlink()
     return path.read_text()

@@ -18,7 +18,7 @@ Message = tuple[str, dict[str, Any]]  # event name, data
 
 
 def stream(look: Callable[[], Iterable[Message]]) -> StreamingHttpResponse:
-    """Send what `look` returns whenever it differs from before; it raises when access is gone, which ends the stream."""
+    """Send what `look` returns whenever it differs from before. It raises when access is gone: the stream ends."""
     response = StreamingHttpResponse(_messages(look), content_type="text/event-stream")
     response["Cache-Control"] = "no-store"
     response["X-Accel-Buffering"] = "no"

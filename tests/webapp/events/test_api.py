@@ -194,7 +194,7 @@ def test_a_difference_is_applied_once_and_only_while_it_is_true(
         "roles": sorted([str(p.id), "member"] for p in pair), "preset": "strict", "run": str(video.run_id),
     }  # fmt: skip
     difference = {"added": [machine], "changed": [], "removed": [], "attached": []}
-    first = Derivation.objects.create(video=video, run_id=video.run_id, revision=0, difference=difference)
+    first = Derivation.objects.create(video=video, run=video.runs.get(), revision=0, difference=difference)
     client = as_user(people.bob)
     assert client.get(f"/api/v1/derivations/{first.id}").json()["current"] is True
     assert client.post(f"/api/v1/derivations/{first.id}/apply").json() == {"revision": 1}
@@ -202,7 +202,7 @@ def test_a_difference_is_applied_once_and_only_while_it_is_true(
     assert (event.start, event.end, event.status, event.set.kind) == (5, 25, "proposed", "proposal")
     assert Video.objects.get(id=video.id).proposed_count == 1
     assert client.post(f"/api/v1/derivations/{first.id}/apply").status_code == 409
-    second = Derivation.objects.create(video=video, run_id=video.run_id, revision=0, difference=difference)
+    second = Derivation.objects.create(video=video, run=video.runs.get(), revision=0, difference=difference)
     assert client.post(f"/api/v1/derivations/{second.id}/apply").status_code == 409
     assert Event.objects.count() == 1
 
@@ -216,7 +216,7 @@ def test_removed_and_changed_never_touch_what_a_human_said(
         "added": [], "changed": [{"id": str(proposal.id), "machine": machine}], "removed": [str(proposal.id)],
         "attached": [],
     }  # fmt: skip
-    found = Derivation.objects.create(video=video, run_id=video.run_id, revision=1, difference=difference)
+    found = Derivation.objects.create(video=video, run=video.runs.get(), revision=1, difference=difference)
     as_user(people.bob).post(f"/api/v1/derivations/{found.id}/apply")
     event = Event.objects.get(id=proposal.id)
     assert (event.start, event.end, event.status) == (10, 60, "confirmed")
@@ -226,7 +226,7 @@ def test_a_human_event_learns_what_the_rules_say_now(video: Video, proposal: Eve
     edit(video, people.bob, "event.update", proposal.id, 1, status="confirmed")
     moved = dict(proposal.machine or {}) | {"start": 20}
     difference = {"added": [], "changed": [], "removed": [], "attached": [{"id": str(proposal.id), "machine": moved}]}
-    found = Derivation.objects.create(video=video, run_id=video.run_id, revision=1, difference=difference)
+    found = Derivation.objects.create(video=video, run=video.runs.get(), revision=1, difference=difference)
     client = as_user(people.bob)
     client.post(f"/api/v1/derivations/{found.id}/apply")
     row = client.get(f"/api/v1/events/{proposal.id}").json()
