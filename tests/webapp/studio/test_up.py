@@ -13,11 +13,14 @@ import subprocess
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import psutil
+import psycopg
 import pytest
 
 from webapp.lib.datafolder import HERE, socket_folder
@@ -30,11 +33,11 @@ STOP_S = 10  # under 5 on an idle machine
 class Up:
     """A running `manage.py up`."""
 
-    def __init__(self, data: Path, *options: str, prefix: tuple[str, ...] = ()) -> None:
+    def __init__(self, data: Path, *options: str, prefix: tuple[str, ...] = (), **environment: str) -> None:
         self.data = data
         self.output = data.parent / f"{data.name}-{time.monotonic_ns()}.out"
         env = {k: v for k, v in os.environ.items() if k not in ("SIGHTLINE_DATA", "DJANGO_SETTINGS_MODULE")}
-        env["SIGHTLINE_HEARTBEAT_LIMIT"] = "3"
+        env |= environment
         with self.output.open("wb") as file:
             self.process = subprocess.Popen(
                 [*prefix, sys.executable, "manage.py", "up", "--data", str(data), *options],
@@ -98,9 +101,9 @@ def start(data: Path) -> Iterator[Callable[..., Up]]:
     """`start()`: the studio of a folder, the one that runs already if there is one."""
     started: dict[Path, Up] = {}
 
-    def begin(*options: str, where: Path = data, prefix: tuple[str, ...] = ()) -> Up:
+    def begin(*options: str, where: Path = data, prefix: tuple[str, ...] = (), **environment: str) -> Up:
         if where not in started or started[where].process.poll() is not None:
-            started[where] = Up(where, *options, prefix=prefix)
+            started[where] = Up(where, *options, prefix=prefix, **environment)
         return started[where].wait()
 
     yield begin
@@ -162,7 +165,10 @@ def test_nothing_outlives_a_killed_launcher_and_the_next_start_is_clean(start: C
     family = up.family()
     up.end(signal.SIGKILL)
     assert gone(family, 5), living(family)
+    scratch = up.data / "work" / str(uuid.uuid4())  # of a job that is no more
+    scratch.mkdir(parents=True)
     assert start().get("/login/") == 200
+    assert not scratch.exists()
 
 
 def test_lock_files_of_strangers_do_not_stop_the_next_start(start: Callable[..., Up], data: Path) -> None:
@@ -182,6 +188,25 @@ def test_a_port_that_is_taken_is_said_and_without_one_the_next_is_used(start: Ca
     assert beside.get("/login/") == 200 and up.get("/login/") == 200
     assert beside.note()["address"] != up.note()["address"]
     assert beside.end(signal.SIGTERM) < STOP_S
+
+
+def test_database_broker_and_store_can_be_elsewhere(start: Callable[..., Up], data: Path) -> None:
+    start()
+    sockets = socket_folder(data)
+    with psycopg.connect(host=str(sockets), user="sightline", dbname="postgres", autocommit=True) as connection:
+        connection.execute("CREATE DATABASE elsewhere")
+    store = data.parent / "store"
+    up = start(
+        where=data.parent / "guest",
+        DATABASE_URL=f"postgres://sightline@{quote(str(sockets), safe='')}/elsewhere",
+        BROKER_URL=f"redis+socket://{sockets}/valkey.sock?virtual_host=1",
+        STORAGE_URL=store.as_uri(),
+    )
+    assert set(up.note()["children"]) == {"web", "cpu", "gpu", "train"} and up.get("/login/") == 200
+    assert not (up.data / "postgres").exists() and not (up.data / "valkey").exists()
+    assert up.end(signal.SIGTERM) < STOP_S
+    with psycopg.connect(host=str(sockets), user="sightline", dbname="elsewhere") as connection:
+        assert connection.execute("SELECT count(*) FROM accounts_user").fetchone() == (1,)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root to look like somebody else")
