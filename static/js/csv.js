@@ -51,7 +51,9 @@ export function readManifest(text) {
   if (!head) throw new Error("The manifest is empty.");
   const names = head.cells.map((name) => name.trim().toLowerCase());
   const unknown = names.find((name) => name !== "file" && !COLUMNS.includes(name));
-  if (unknown !== undefined) throw new Error(`Line 1: there is no column ${unknown || "without a name"}; there are file, ${COLUMNS.join(", ")}.`);
+  if (unknown !== undefined) {
+    throw new Error(`Line 1: there is no column "${unknown}"; there are file, ${COLUMNS.join(", ")}.`);
+  }
   if (!names.includes("file")) throw new Error("Line 1: the column file is missing.");
   const manifest = new Map();
   for (const { line, cells } of rest) {

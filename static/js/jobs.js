@@ -61,7 +61,8 @@ function setOpen(id, open) {
   const detail = document.getElementById(`log-${id}`);
   if (!button || !detail) return;
   button.setAttribute("aria-expanded", String(open));
-  button.querySelector("use").setAttribute("href", button.querySelector("use").getAttribute("href").replace(/#.*/, open ? "#down" : "#right"));
+  const use = button.querySelector("use");
+  use.setAttribute("href", use.getAttribute("href").replace(/#.*/, open ? "#down" : "#right"));
   detail.hidden = !open;
 }
 

@@ -70,7 +70,7 @@ def list_videos(request: HttpRequest, slug: str) -> dict[str, Any]:
     page = queries.video_page(project, queries.Wanted.read(request.GET))
     return {
         "videos": [video_row(video, page.jobs.get(video.id)) for video in page.videos],
-        "count": min(page.count, queries.COUNT_LIMIT),
+        "count": min(page.count, page.wanted.count_limit),
         "more_than_counted": page.more_than_counted,
         "before": page.earlier,
         "after": page.later,

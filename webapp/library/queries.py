@@ -1,7 +1,8 @@
 """What the lists read. The number of queries is fixed, and no query grows with the page one is on.
 
 Pages follow each other by key, not by offset: the address carries the sort value and id of the row they start after
-or end before, so page 2,000 costs what page 1 does. Counts stop at `COUNT_LIMIT`.
+or end before, so page 2,000 costs what page 1 does. Counts stop at a limit too: a filter is not an
+index, so counting everything that fits would read everything.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from webapp.library.models import Project, Upload, Video
 
 PAGE_SIZE = 50
 COUNT_LIMIT = 10_000
+FILTERED_COUNT_LIMIT = 2_000
 LIVE_JOBS = (Job.State.QUEUED, Job.State.RUNNING)
 
 # sort name -> (column, values fall, ids of equal values fall): each is an index of Video read forwards or backwards
@@ -82,6 +84,10 @@ class Wanted:
     def filtered(self) -> bool:
         return bool(self.text or self.state or self.left)
 
+    @property
+    def count_limit(self) -> int:
+        return FILTERED_COUNT_LIMIT if self.filtered else COUNT_LIMIT
+
     def address(self, **changes: str) -> str:
         """The query string of this list with some values changed; a change of anything goes back to the first page."""
         values = {"q": self.text, "state": self.state, "left": self.left, "sort": self.sort} | changes
@@ -103,7 +109,7 @@ class Page:
 
     @property
     def more_than_counted(self) -> bool:
-        return self.count > COUNT_LIMIT
+        return self.count > self.wanted.count_limit
 
 
 def project_list(user: Somebody) -> QuerySet[Any]:
@@ -133,7 +139,7 @@ def filtered_videos(project: Project, wanted: Wanted) -> QuerySet[Video]:
 def video_page(project: Project, wanted: Wanted, size: int = PAGE_SIZE) -> Page:
     """One page of the list: three queries."""
     found = filtered_videos(project, wanted)
-    count = found[: COUNT_LIMIT + 1].count()
+    count = found[: wanted.count_limit + 1].count()
     column, value_falls, id_falls = SORTS[wanted.sort]
     at = read_cursor(wanted.before or wanted.after, column)
     back = bool(wanted.before) and at is not None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any, cast
 from uuid import UUID
 
@@ -20,12 +19,12 @@ from webapp.accounts.pages import page, wants_part
 from webapp.lib.errors import Refused
 from webapp.library import projects, queries, services
 from webapp.library.forms import NewProjectForm, ProjectForm, ProvenanceForm
+from webapp.library.listing import row_of
 from webapp.library.models import Project, Video
 from webapp.tracks import services as tracks
 from webapp.tracks.models import Run
 
 BULK_LIMIT = 200
-NOBODY = UUID(int=0)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Projects
@@ -84,7 +83,7 @@ def project(request: HttpRequest, slug: str) -> HttpResponse:
 
 def _list_context(project: Project, wanted: queries.Wanted) -> dict[str, Any]:
     listed = queries.video_page(project, wanted)
-    rows = [(video, listed.jobs.get(video.id), _addresses(video)) for video in listed.videos]
+    rows = [row_of(video, listed.jobs.get(video.id)) for video in listed.videos]
     return {
         "page": listed,
         "rows": rows,
@@ -93,21 +92,8 @@ def _list_context(project: Project, wanted: queries.Wanted) -> dict[str, Any]:
         "later": wanted.address(after=listed.later) if listed.later else "",
         "columns": _columns(wanted),
         "sort_words": queries.SORT_WORDS,
-        "count_limit": queries.COUNT_LIMIT,
+        "count_limit": wanted.count_limit,
     }
-
-
-def _addresses(video: Video) -> dict[str, str]:
-    """Where a row of the list leads. Three look-ups of addresses in the template would be half of the list's time."""
-    base = _workspace_of_nobody().replace(str(NOBODY), str(video.id))
-    details = f"{base}details/"
-    poster = f"{base}media/poster.jpg?v={video.blob_id[:12]}" if video.blob_id and video.has_pixels else ""
-    return {"open": base if video.state == Video.State.READY else details, "details": details, "poster": poster}
-
-
-@cache
-def _workspace_of_nobody() -> str:
-    return reverse("workspace", args=[NOBODY])
 
 
 def _columns(wanted: queries.Wanted) -> dict[str, dict[str, str]]:
