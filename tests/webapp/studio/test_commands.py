@@ -99,3 +99,16 @@ def test_doctor_tells_what_is_missing(manage: Any, root: Path) -> None:
 def test_a_login_link_is_printed_for_the_first_admin(manage: Any) -> None:
     done = manage("login-link")
     assert done.returncode == 0 and done.stdout.startswith("/link/") and "No studio runs" in done.stderr
+
+
+def test_two_commands_at_once_take_turns(root: Path) -> None:
+    words = [sys.executable, "manage.py", "login-link", "--data", str(root / "data")]
+    env = {k: v for k, v in os.environ.items() if k not in ("SIGHTLINE_DATA", "DJANGO_SETTINGS_MODULE")}
+    both = [
+        subprocess.Popen(words, cwd=HERE, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    said = [process.communicate(timeout=200) for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    assert len({link for link, _ in said}) == 2
+    assert sum("Waiting for `login-link`" in words for _, words in said) == 1

@@ -23,6 +23,7 @@ import psutil
 import psycopg
 import pytest
 
+from tests.clips import make
 from webapp.lib.datafolder import HERE, socket_folder
 from webapp.studio import processes
 
@@ -139,6 +140,18 @@ def test_a_dead_part_is_started_again_on_the_same_address(start: Callable[..., U
         assert processes.wait_until(lambda: up.note()["children"][name] != pid, limit_s=20), name  # noqa: B023
     assert processes.wait_until(lambda: serves(up), limit_s=30)
     assert up.note()["address"] == before["address"]
+
+
+def test_a_command_uses_the_running_studio_and_leaves_it_running(start: Callable[..., Up], tmp_path: Path) -> None:
+    up = start()
+    clip = make("bframes", tmp_path).path
+    done = subprocess.run(
+        [sys.executable, "manage.py", "ingest", str(clip), "--project", "one", "--json", "-", "--data", str(up.data)],
+        cwd=HERE, capture_output=True, text=True, timeout=START_S,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["frames"] == 60
+    assert up.process.poll() is None and up.get("/login/") == 200
 
 
 def serves(up: Up) -> bool:
