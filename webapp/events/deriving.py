@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ml.social.events import detect
-from ml.social.scene import CAMERA, OBJECT, OFF, PERSON, SCENE, UNUSABLE, Correction, Scene
+from ml.social.events import detect_samples
+from ml.social.scene import CAMERA, OBJECT, OFF, PERSON, SCENE, UNUSABLE, Correction
 from webapp.events.models import GazeCorrection
 from webapp.library.frames import frame_seconds
 from webapp.library.models import Video
@@ -32,15 +32,16 @@ def propose(*, video: Video, preset: str, min_confidence: float | None) -> list[
         ],
         np.int64,
     ).reshape(-1, 4)
-    scene = Scene.from_samples(
+    found = detect_samples(
         samples_of(run),
         person_of=tracklets,
         seconds=frame_seconds(video),
         shot_ends=[*video.shots[1:], video.frames],
         aspect=video.width / video.height,
         corrections=[_correction(c, number, roots) for c in GazeCorrection.objects.filter(video=video)],
+        preset=preset,
+        min_confidence=min_confidence,
     )
-    found = detect(scene, preset=preset, min_confidence=min_confidence)
     return [
         {
             "type": event.type,
@@ -48,12 +49,28 @@ def propose(*, video: Video, preset: str, min_confidence: float | None) -> list[
             "end": int(event.end),
             "confidence": round(float(event.confidence), 6),
             "roles": sorted([persons[person], role] for person, role in event.roles),
-            "details": event.details,
+            "details": with_person_ids(event.details, persons),
             "preset": preset,
             "run": str(run.id),
         }
         for event in found
     ]
+
+
+PERSON_KEYS = ("leader_id", "follower_id", "target_person")  # hold a person
+PERSON_TABLES = ("person_velocities", "person_displacements", "person_arrivals_s")  # hold a number for each person
+
+
+def with_person_ids(details: Row, persons: list[str]) -> Row:
+    """The numbers behind a rule, with the page's person ids where the rule counts persons from 0."""
+    told = dict(details)
+    for key in PERSON_KEYS:
+        if told.get(key) is not None:
+            told[key] = persons[told[key]]
+    for key in PERSON_TABLES:
+        if key in told:
+            told[key] = {persons[int(index)]: value for index, value in told[key].items()}
+    return told
 
 
 def _correction(correction: GazeCorrection, number: dict[str, int], roots: dict[str, str]) -> Correction:

@@ -126,3 +126,19 @@ def test_what_the_new_run_no_longer_sees_is_listed_first_and_stays(
     after = said(video)
     assert after["events"] == before["events"]
     assert {k: v for k, v in after["persons"].items() if k in before["persons"]} == before["persons"]
+
+
+def test_the_numbers_behind_a_proposal_name_people_by_the_pages_ids(video: Video) -> None:
+    people = {str(id) for id in Person.objects.values_list("id", flat=True)}
+    named = 0
+    for event in Event.objects.filter(video=video).prefetch_related("participations"):
+        roles = {p.role: str(p.person_id) for p in event.participations.all()}
+        for role in ("leader", "follower"):
+            if role in roles:
+                assert event.details[f"{role}_id"] == roles[role]
+                named += 1
+        for key, value in event.details.items():
+            if key.startswith("person_") and isinstance(value, dict):
+                assert set(value) <= people
+                named += 1
+    assert named
