@@ -4,6 +4,7 @@ import { h, icon } from "./dom.js";
 import { TYPES } from "./vocabulary.js";
 
 const CHANGES_GAZE = new Set(["person.merge", "person.split", "tracklet.assign", "identity.answer", "correction.create", "correction.update", "correction.delete"]);
+const JOBS = { derive: "Deriving events", accept: "Accepting the run", perceive: "Perception" };
 const WORDS = { added: "new", changed: "changed", removed: "gone", attached: "joined to an event with a word on it" };
 
 export class Banners {
@@ -11,6 +12,7 @@ export class Banners {
     Object.assign(this, { root, store, queue, api, live, actions, player });
     this.touched = 0; // edits since the last derivation that may change proposals
     this.jobs = new Map();
+    this.watched = new Set(); // jobs whose end is news here: begun on this page, or seen running
     this.dismissed = new Set();
     this.difference = null;
     this.dialog = document.querySelector("#report");
@@ -31,11 +33,17 @@ export class Banners {
   #job(job) {
     const before = this.jobs.get(job.id);
     this.jobs.set(job.id, job);
-    const ended = before && before.state !== job.state && ["done", "failed", "cancelled"].includes(job.state);
-    if (ended && job.state === "failed") this.actions.say(`${{ derive: "Deriving events", accept: "Accepting the run", perceive: "Perception" }[job.kind] ?? job.kind} failed: ${job.error}`, "error");
-    if (ended && job.state === "done" && job.kind === "derive") this.#derived(job);
-    if (ended && job.state === "done" && (job.kind === "perceive" || job.kind === "accept")) this.live.reload();
+    if (job.state === "queued" || job.state === "running") this.watched.add(job.id);
+    else this.#ended(job);
     if (!before || before.state !== job.state || before.share !== job.share || before.stage !== job.stage) this.draw();
+  }
+
+  #ended(job) {
+    if (!this.watched.delete(job.id)) return;
+    if (job.state === "failed") this.actions.say(`${JOBS[job.kind] ?? job.kind} failed: ${job.error}`, "error");
+    if (job.state !== "done") return;
+    if (job.kind === "derive") this.#derived(job);
+    else if (job.kind === "perceive" || job.kind === "accept") this.live.reload();
   }
 
   #running(kind) {
@@ -45,7 +53,10 @@ export class Banners {
   async #start(kind, path) {
     try {
       const { job } = await this.api.post(path);
-      this.jobs.set(job, { id: job, kind, state: "queued", stage: "", share: 0 });
+      this.watched.add(job);
+      const known = this.jobs.get(job); // its end may have been told before this answer
+      if (known) this.#job(known);
+      else this.jobs.set(job, { id: job, kind, state: "queued", stage: "", share: 0 });
       this.draw();
       return job;
     } catch (error) {
@@ -62,7 +73,9 @@ export class Banners {
     }
     // Another run has other samples: load the page anew, once everything is saved
     const leave = () => {
-      if (!this.queue.unsaved) location.reload();
+      if (this.queue.unsaved || this.leaving) return;
+      this.leaving = true;
+      location.reload();
     };
     this.queue.on("state", leave);
     leave();

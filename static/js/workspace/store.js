@@ -225,6 +225,7 @@ export class Store extends Topics {
     this.lanes ??= new Map();
     if (!this.lanes.has(type)) {
       const events = this.ordered.filter((event) => event.type === type && this.passes(event));
+      if (this.draft?.type === type) events.splice(upperBound(events, this.draft.start, (event) => event.start), 0, this.draft);
       const rowOf = new Map();
       const ends = [];
       let longest = 0;

@@ -6,27 +6,41 @@ import { LANE, drawPerson } from "../timeline/people.js";
 
 const two = (value) => Number(value).toFixed(2);
 
-// Per type: the rule as a sentence, and what is measured against which limit.
+// Per type: the rule as a sentence, and what is measured against which limit: [name, value, limit, unit, least or most].
+// The two presets keep different numbers; what is not there is left out. Lengths are shares of the picture's longer side.
 const RULES = {
   sudden_gaze_shift: {
-    words: (d) => `The gaze, seen from the face, moved ${two(d.max_displacement)} picture widths within ${d.window_s} s; the rule asks for ${d.threshold}.`,
-    meters: (d) => [["Displacement", d.max_displacement, d.threshold, "widths"]],
+    words: (d) =>
+      d.max_displacement !== undefined
+        ? `Seen from the face, the gaze moved by ${two(d.max_displacement)} of the picture's longer side within ${d.window_s} s.`
+        : `The gaze moved at ${two(d.max_velocity)} pictures a second.`,
+    meters: (d) => [d.max_displacement !== undefined ? ["Displacement", d.max_displacement, d.threshold, "", "least"] : ["Velocity", d.max_velocity, d.threshold, "/s", "least"]],
   },
   mutual_gaze: {
-    words: (d, seconds) => `Each looked at the other for ${two(seconds)} s (${d.num_samples} samples); the rule asks for ${d.threshold} s.`,
-    meters: (d, seconds) => [["Duration", seconds, d.threshold, "s"]],
+    words: (d, seconds) => `Each looked at the other for ${two(d.duration ?? seconds)} s, on ${d.num_samples ?? d.num_frames} samples.`,
+    meters: (d, seconds) => [["Duration", d.duration ?? seconds, d.threshold, "s", "least"]],
   },
   joint_attention: {
-    words: (d, seconds) => `Their gaze points lay within ${d.distance_threshold ?? d.threshold ?? "the limit"} of each other for ${two(seconds)} s.`,
-    meters: () => [],
+    words: (d, seconds) =>
+      `${d.num_persons} people looked ${d.target_person !== null && d.target_person !== undefined ? "at one person" : "at one place"} for ${two(d.duration ?? seconds)} s.`,
+    meters: (d, seconds) => [
+      d.mean_distance !== undefined ? ["Apart, mean", d.mean_distance, d.threshold, "", "most"] : ["Convergence", d.max_convergence, d.threshold, "", "least"],
+      ["Duration", d.duration ?? seconds, d.shortest_s, "s", "least"],
+    ],
   },
   gaze_following: {
-    words: (d) => `The follower's gaze arrived where the leader's had arrived ${two(d.lag_seconds ?? d.lag_s ?? 0)} s before.`,
-    meters: () => [],
+    words: (d) => `The follower's gaze came to where the leader's had come ${two(d.lag_seconds)} s before${d.longest_lag_s ? `; the rule takes ${d.shortest_lag_s} to ${d.longest_lag_s} s` : ""}.`,
+    meters: (d) => [
+      ["Lag", d.lag_seconds, d.longest_lag_s, "s", "most"],
+      ["Apart", d.gaze_distance, d.threshold, "", "most"],
+    ],
   },
   attention_capture: {
-    words: (d) => `${d.num_persons ?? "Several"} people's gaze jumped to one place at about the same time.`,
-    meters: () => [],
+    words: (d) => `The gaze of ${d.num_persons} people jumped to one place${d.window_s ? ` within ${d.window_s} s` : ""}.`,
+    meters: (d) => [
+      d.mean_displacement !== undefined ? ["Displacement", d.mean_displacement, d.displacement_threshold, "", "least"] : ["Velocity", d.mean_velocity, d.threshold, "/s", "least"],
+      ["Apart", d.mean_distance, d.threshold, "", "most"],
+    ],
   },
 };
 
@@ -38,25 +52,26 @@ export function whySection(inspector, event, details) {
   const known = details && Object.keys(details).length > 0;
   return [
     known && rule && h("p", { text: rule.words(details, seconds) }),
-    known && rule && rule.meters(details, seconds).filter(([, value]) => Number.isFinite(value)).map((meter) => meterRow(...meter)),
+    ...(known && rule ? rule.meters(details, seconds).filter(([, value, limit]) => Number.isFinite(value) && Number.isFinite(limit)) : []).map((meter) => meterRow(...meter)),
     plot(inspector, event),
     known && numbers(details),
   ];
 }
 
-function meterRow(label, value, limit, unit) {
+function meterRow(label, value, limit, unit, side) {
   const full = Math.max(value, limit) * 1.25 || 1;
+  const sign = side === "least" ? "≥" : "≤";
   return h(
     "div",
     { class: "meter" },
     h("span", { class: "meter-label", text: label }),
     h(
       "span",
-      { class: "meter-bar", role: "img", "aria-label": `${label} ${two(value)} ${unit}, limit ${limit} ${unit}` },
+      { class: "meter-bar", role: "img", "aria-label": `${label} ${two(value)} ${unit}, the rule asks for ${side === "least" ? "at least" : "at most"} ${limit} ${unit}` },
       h("span", { class: "meter-fill", style: { width: `${(100 * value) / full}%` } }),
       h("span", { class: "meter-limit", style: { left: `${(100 * limit) / full}%` } }),
     ),
-    h("span", { class: "mono", text: `${two(value)} / ${limit} ${unit}` }),
+    h("span", { class: "mono", text: `${two(value)} ${sign} ${limit} ${unit}`.trim() }),
   );
 }
 
@@ -64,7 +79,7 @@ function meterRow(label, value, limit, unit) {
 function numbers(details) {
   const rows = [];
   for (const [name, value] of Object.entries(details)) {
-    if (value === null || typeof value === "object") continue;
+    if (value === null || typeof value === "object" || /_id$|^target_person$/.test(name)) continue; // ids of the scene, not of people here
     const words = name.replaceAll("_", " ").replace(/ s$/, " (s)");
     rows.push(h("div", {}, h("dt", { text: words }), h("dd", { class: "mono", text: Number.isInteger(value) || typeof value !== "number" ? String(value) : value.toFixed(3) })));
   }

@@ -302,7 +302,7 @@ export class Pointer {
           for (const event of store.inView(lane.type, window.frame(box.x0), window.frame(box.x1))) {
             const y = timeline.barTop(event, lane);
             const [left, right] = barSpan(window, event);
-            if (y < box.y1 && y + BAR > box.y0 && left < box.x1 && right > box.x0) ids.push(event.id);
+            if (event !== store.draft && y < box.y1 && y + BAR > box.y0 && left < box.x1 && right > box.x0) ids.push(event.id);
           }
         store.select("event", ids);
       },
@@ -318,8 +318,7 @@ function cursorOf(found, mayEdit) {
 
 /** Where the ghost of a thing is drawn. */
 function ghostBox(timeline, { kind, row, lane, person }) {
-  if (kind === "event") return { y: timeline.barTop(row, lane) };
-  if (kind === "draft") return { y: timeline.yOf("events", lane.y + 2) };
+  if (kind === "event" || kind === "draft") return { y: timeline.barTop(row, lane) };
   if (kind === "coverage") return { y: timeline.yOf("events", timeline.rows.cover.y), height: 12 };
   return { y: timeline.yOf("people", 3 + timeline.rows.people.indexOf(person) * LANE), height: 14 };
 }

@@ -173,11 +173,9 @@ export class Timeline {
   #locateEvent(found, x, y) {
     const { store } = this;
     const reach = 12 / this.window.scale;
-    const near = store.inView(found.lane.type, found.frame - reach, found.frame + reach);
-    if (this.store.draft?.type === found.lane.type) near.push(this.store.draft);
     let best = null;
-    for (const event of near) {
-      const top = event === store.draft ? this.yOf("events", found.lane.y + 2) : this.barTop(event, found.lane);
+    for (const event of store.inView(found.lane.type, found.frame - reach, found.frame + reach)) {
+      const top = this.barTop(event, found.lane);
       const [left, right] = barSpan(this.window, event);
       const selected = event === store.draft || store.isSelected("event", event.id);
       const slack = selected ? EDGE_PX : 2;
@@ -280,24 +278,15 @@ export class Timeline {
       for (const event of store.inView(lane.type, start, end)) {
         const y = this.barTop(event, lane);
         const [left, right] = barSpan(window, event);
-        const selected = store.isSelected("event", event.id);
-        const shared = { window, store, palette, glyphs, y, left, right, selected };
+        const draft = event === store.draft;
+        const selected = draft || store.isSelected("event", event.id);
+        const shared = { window, store, palette, glyphs, y, left, right, selected, draft };
         if (selected) later.push([event, shared]);
         else drawBar(pen, event, shared);
       }
       for (const [event, shared] of later) drawBar(pen, event, shared);
     }
     drawCoverage(pen, { window, store, palette, y: this.yOf("events", this.rows.cover.y), height: COVER });
-    this.#drawDraft(pen);
-  }
-
-  #drawDraft(pen) {
-    const { draft } = this.store;
-    const lane = draft && this.rows.lanes.find((one) => one.type === draft.type);
-    if (!lane) return;
-    const [left, right] = barSpan(this.window, draft);
-    const { window, store, palette, glyphs } = this;
-    drawBar(pen, draft, { window, store, palette, glyphs, y: this.yOf("events", lane.y + 2), left, right, selected: true, draft: true });
   }
 
   #drawScrollbars(pen) {

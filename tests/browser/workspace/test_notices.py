@@ -1,0 +1,105 @@
+"""Notices over the workspace: deriving events again after a correction, a run that waits, questions of identity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.browser.workspace import seed
+from tests.browser.workspace.conftest import settle, wait_saved
+
+
+@pytest.fixture
+def video(crew: Any) -> Any:
+    made = seed.Scene(people=3, seconds=seed.uniform(1000), shots=(0, 500))
+    found = seed.bare_video(crew.project, made)
+    seed.add_scene(found, made, link_shots=False)
+    seed.derive(found)
+    return found
+
+
+def work_off(video: Any) -> None:
+    """What a worker does with the video's queued job, here and now."""
+    from webapp.jobs.models import Job
+    from workers.tasks import accepting, deriving
+
+    job = Job.objects.get(video=video, state="queued")
+    task = {"derive": deriving.derive_events, "accept": accepting.accept_run}[job.kind]
+    task.apply(args=[str(job.id)]).get()
+
+
+def test_a_gaze_correction_offers_to_derive_again_and_applies_the_difference(
+    visit: Any, crew: Any, video: Any, valkey: Any
+) -> None:
+    page = visit(crew.bob).open(video)
+    before = video.events.count()
+    page.keyboard.press("i")
+    page.keyboard.press("Shift+.")
+    page.keyboard.press("Shift+.")
+    page.keyboard.press("Shift+.")
+    settle(page)
+    page.keyboard.press("o")
+    for person, target in (("0", "1"), ("1", "0")):
+        page.keyboard.press(person)
+        page.keyboard.press("a")
+        page.keyboard.press(target)
+    wait_saved(page)
+    page.click("text=Re-derive events")
+    page.wait_for_selector(".banner >> text=Deriving events")
+    work_off(video)
+    page.wait_for_selector(".banner >> text=Derived events", timeout=8000)
+    page.click(".banner >> text=Show")
+    assert "new" in page.inner_text("#report") or "changed" in page.inner_text("#report")
+    page.keyboard.press("Escape")
+    page.click(".banner >> text=Apply")
+    page.wait_for_selector("#say:not([hidden]) >> text=Applied")
+    page.wait_for_function("() => !document.querySelector('#banners').children.length")
+    added = video.events.filter(type="mutual_gaze", start__lt=31)
+    assert any({p.person.number for p in event.participations.all()} == {0, 1} for event in added)
+    assert video.events.count() != before or added
+    event = added.first()
+    page.wait_for_selector(f"[data-event='{event.id}']", state="attached")
+
+
+def test_a_waiting_run_is_announced_and_accepted(visit: Any, crew: Any, video: Any, valkey: Any) -> None:
+    made = seed.Scene(people=3, seconds=seed.uniform(1000), shots=(0, 500), seed=21)
+    run = seed.add_scene(video, made, accepted=False)
+    page = visit(crew.alice).open(video)
+    page.click(".banner >> text=Look")
+    page.wait_for_selector("#report >> text=Nothing made by a person is removed")
+    page.keyboard.press("Escape")
+    page.click('.banner button:text-is("Accept")')
+    page.wait_for_selector(".banner >> text=Accepting the run")
+    with page.expect_navigation(timeout=15_000):
+        work_off(video)
+    page.wait_for_selector("#workspace[data-ready=all]")
+    video.refresh_from_db()
+    assert video.run_id == run.id
+
+
+def test_questions_of_identity_are_answered_in_the_inspector(visit: Any, crew: Any, video: Any) -> None:
+    page = visit(crew.bob).open(video)
+    page.locator(".proposal").first.locator("text=Same person").click()
+    wait_saved(page)
+    answered = video.identity_proposals.get(state="same")
+    assert answered.second.merged_into == answered.first
+    page.wait_for_function("() => document.querySelectorAll('.proposal').length === 2")
+    page.locator(".proposal").first.locator("text=Different").click()
+    wait_saved(page)
+    assert video.identity_proposals.filter(state="different").count() == 1
+    assert "Re-derive" in page.inner_text("#banners")
+
+
+def test_triage_shows_the_least_certain_first_and_goes_on(visit: Any, crew: Any, video: Any) -> None:
+    page = visit(crew.bob).open(video)
+    order = list(video.events.filter(status="proposed").order_by("confidence", "id"))
+    page.keyboard.press("Shift+N")
+    for event in order[:3]:
+        page.wait_for_selector(f"[data-event='{event.id}'][aria-pressed=true]", state="attached")
+        assert page.get_attribute("#player", "data-state") == "playing"
+        page.keyboard.press("Enter")
+    wait_saved(page)
+    assert {event.id for event in video.events.filter(status="confirmed")} == {event.id for event in order[:3]}
+    page.keyboard.press("Escape")
+    page.keyboard.press("Escape")
