@@ -19,7 +19,6 @@ import numpy as np
 from ml.media.decode import read_frames
 from ml.media.index import FrameIndex
 from ml.perception import headpose, matching, registry, tracker
-from ml.perception.blazepose import own_pose
 from ml.perception.geometry import ious, size
 from ml.perception.nanodet import COCO
 from ml.perception.protocols import Array, Detection, Face, Image
@@ -31,7 +30,7 @@ MESH_FLAG = 0.5  # below: a profile or hidden face, whose mesh means nothing
 LOOK_SIDE = 416  # longer side in pixels of the picture the colours are taken from
 EMBED_AGAIN_S = 1.5  # a face is embedded once per this time in one place, sooner when it shows clearly better
 EMBED_BETTER = 1.25
-WORK = ("decode", "persons", "faces", "gaze", "profile", "identity")
+WORK = ("decode", "persons", "faces", "gaze", "identity")
 
 
 @dataclass
@@ -50,7 +49,6 @@ class Analyser:
         self._objects = registry.load(chosen.objects, weights)
         self._faces = registry.load(chosen.faces, weights)
         self._mesh = registry.load(chosen.mesh, weights)
-        self._pose = registry.load(chosen.pose, weights)
         self._identity = registry.load(chosen.identity, weights) if identity else None
         self._spent = dict.fromkeys(WORK, 0.0)
         self._seen: list[Seen] = []
@@ -96,9 +94,9 @@ class Analyser:
             looks = [tracker.look(hsv, p.box * (hsv.shape[1] / bgr.shape[1])) for p in persons]
         for person, look, face in zip(persons, looks, owner, strict=True):
             rows.add(position=position, body=person.box, score=person.score, derived=person.name == "face", look=look)
-            self._face(bgr, time_s, person, faces[face] if face >= 0 else None, rows)
+            self._face(bgr, time_s, faces[face] if face >= 0 else None, rows)
 
-    def _face(self, bgr: Image, time_s: float, person: Detection, face: Face | None, rows: PieceBuilder) -> None:
+    def _face(self, bgr: Image, time_s: float, face: Face | None, rows: PieceBuilder) -> None:
         if face is None:
             rows.add(
                 face=NAN4,
@@ -116,9 +114,7 @@ class Analyser:
             readable = mesh.flag >= MESH_FLAG
             ray = headpose.from_mesh(mesh.points) if readable else None
         if ray is None:
-            with self._timed("profile"):
-                pose = own_pose(self._pose, bgr, face, person.box)
-                ray = None if pose is None else headpose.from_profile(pose)
+            ray = headpose.from_profile(face)
         rows.add(face=face.box, face_score=face.score, flag=mesh.flag, profile=not readable and ray is not None)
         if ray is None:
             rows.add(yaw=np.nan, pitch=np.nan, eye=NAN2, read=np.nan)

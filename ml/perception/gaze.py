@@ -5,7 +5,7 @@ clamp both to +-90, then by the first rule that fires:
 
 1. camera: the direction's angle to the line to the lens is below CAMERA_DEG.
 2. person or object: the face, or object, whose centre lies within CONE_DEG of the ray in the picture and ahead of the
-   eye; the smallest angle wins.
+   eye; the smallest angle wins. Objects whose box holds the eye (a sofa, a bus) take no part.
 3. scene: the point eye + SCENE_REACH x shorter side x the direction's part in the picture plane; outside the picture
    the kind is "off".
 
@@ -91,6 +91,7 @@ def look_targets(yaw: Array, pitch: Array, eye: Array, faces: Array, objects: Ar
             continue
         angle = ray_angles(eye[i], flat[i] / np.linalg.norm(flat[i]), targets)
         angle[i] = np.inf
+        angle[count:][holds(objects, eye[i])] = np.inf
         best, runner_up = two_smallest(angle)
         if angle[best] < CONE_DEG:
             looks.kind[i] = PERSON if best < count else OBJECT
@@ -104,6 +105,11 @@ def look_targets(yaw: Array, pitch: Array, eye: Array, faces: Array, objects: Ar
             looks.kind[i] = SCENE if ((point >= 0) & (point < [width, height])).all() else OFF
             looks.term[i] = SCENE_TERM
     return looks
+
+
+def holds(boxes: Array, point: Array) -> Array:
+    """Whether each of O x 4 boxes holds a point. What somebody sits in or wears is not what they look at."""
+    return ((boxes[:, :2] <= point) & (point <= boxes[:, 2:])).all(axis=1)
 
 
 def ray_angles(eye: Array, ray: Array, targets: Array) -> Array:

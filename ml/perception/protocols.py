@@ -43,14 +43,6 @@ class Mesh:
     flag: float
 
 
-@dataclass(frozen=True)
-class Pose:
-    """33 body points (x, y in pixels, visibility 0..1, z in pixels, smaller is nearer), and the flag 0..1."""
-
-    points: Array
-    flag: float
-
-
 class Backend(Protocol):
     """Every backend: its name in the registry, its version, the names of its weights in the manifest."""
 
@@ -72,11 +64,6 @@ class FaceDetector(Backend, Protocol):
 class FaceMesher(Backend, Protocol):
     def mesh(self, bgr: Image, face: Face) -> Mesh:
         """The face's points; a flag below 0.5 means a profile or a hidden face, whose points are not to be used."""
-
-
-class PoseEstimator(Backend, Protocol):
-    def pose(self, bgr: Image, roi: Roi) -> Pose:
-        """The body points of the person the crop is centred on."""
 
 
 class FaceEmbedder(Backend, Protocol):

@@ -37,7 +37,7 @@ class Piece:
     face: NDArray[Any] = column(4)
     face_score: NDArray[Any] = column()
     flag: NDArray[Any] = column()
-    profile: NDArray[Any] = column(dtype=np.bool_)  # direction from the body points, not from the face mesh
+    profile: NDArray[Any] = column(dtype=np.bool_)  # direction from the detector's five points, not from the face mesh
     yaw: NDArray[Any] = column()
     pitch: NDArray[Any] = column()  # as the mesh reads it: not corrected, not clamped
     eye: NDArray[Any] = column(2)

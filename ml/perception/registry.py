@@ -15,7 +15,6 @@ BACKENDS = {
     "nanodet": ("ml.perception.nanodet", "NanoDet"),
     "centerface": ("ml.perception.centerface", "CenterFace"),
     "facemesh": ("ml.perception.facemesh", "FaceMesh"),
-    "blazepose": ("ml.perception.blazepose", "BlazePose"),
     "faceres": ("ml.perception.faceres", "FaceRes"),
 }
 
@@ -27,11 +26,10 @@ class Profile:
     objects: str
     faces: str
     mesh: str
-    pose: str
     identity: str
 
 
-PROFILES = {"embedded": Profile("nanodet", "centerface", "facemesh", "blazepose", "faceres")}
+PROFILES = {"embedded": Profile("nanodet", "centerface", "facemesh", "faceres")}
 
 
 def backend_class(name: str) -> Any:

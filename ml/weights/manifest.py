@@ -29,7 +29,7 @@ class Weights:
     """One ONNX file of the weights folder.
 
     `package` is a key of `PACKAGES`, `member` the file in it; `source` names the model's own project. `used_by` lists
-    the backends that load it; it is empty for the gesture and mask models, whose backends come with those stages.
+    the backends that load it; it is empty for the models of poses, gestures and masks, whose backends come with them.
     """
 
     file: str
@@ -99,7 +99,7 @@ MODELS: dict[str, Weights] = {
         ),
         _human(
             "blazepose-full", 6_445_989, "211b23ca47a6346d94eccc52275d6f1b47a84f6e789a594a03623ccbddc4ac0c",
-            GOOGLE, APACHE, "blazepose",
+            GOOGLE, APACHE,
         ),
         _human(
             "blazepose-detector", 6_012_831, "347a6df150955862e7bf829437b06ab8a7e036ea4f270d1bf69a00dc4a266f44",

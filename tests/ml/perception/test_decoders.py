@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ml.perception import blazepose, centerface, facemesh, faceres, nanodet
-from ml.perception.protocols import Face, Pose
+from ml.perception import centerface, facemesh, faceres, nanodet
+from ml.perception.protocols import Face
 
 FACE = Face(
     np.array([100, 100, 180, 200.0]), 0.9, np.array([[120, 140], [160, 140], [140, 160], [125, 180], [155, 180.0]])
@@ -108,22 +108,6 @@ def test_facemesh_crop_follows_the_eye_line() -> None:
     assert angle == 0
     turned = Face(FACE.box, 0.9, FACE.points @ np.array([[0.8, 0.6], [-0.6, 0.8]]))
     assert facemesh.face_roi(turned)[2] == pytest.approx(np.arctan2(0.6, 0.8))
-
-
-def test_pose_crop_lies_below_the_face() -> None:
-    centre, side, angle = blazepose.face_roi(FACE, np.array([50, 80, 250, 780.0]))
-    assert side == pytest.approx(805)  # 1.15 x 700, 8.05 face heights
-    assert centre.tolist() == pytest.approx([140, 150 + 0.35 * 805])
-    assert angle == 0
-
-
-@pytest.mark.parametrize(
-    ("nose", "flag", "own"), [((150, 170), 0.9, True), ((150, 170), 0.4, False), ((220, 160), 0.9, False)]
-)
-def test_a_pose_is_own_by_its_nose(nose: tuple[float, float], flag: float, own: bool) -> None:
-    points = np.zeros((33, 4))
-    points[0, :2] = nose
-    assert blazepose.is_own(FACE, Pose(points, flag)) is own
 
 
 @pytest.mark.parametrize("turn", [0.0, 0.7, -2.0])

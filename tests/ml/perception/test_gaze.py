@@ -75,6 +75,11 @@ def test_objects_take_part() -> None:
     assert looks.point[0].tolist() == [700, 205]
 
 
+def test_an_object_that_holds_the_eye_is_no_target() -> None:
+    looks = look([40], [0], [at(200, 200)], [[100, 100, 900, 300]])
+    assert kinds(looks) == ["scene"]
+
+
 def test_nothing_on_the_way_is_a_point_of_the_scene() -> None:
     looks = look([-30], [0], [at(500, 250)])
     assert kinds(looks) == ["scene"]

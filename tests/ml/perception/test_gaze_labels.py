@@ -21,8 +21,7 @@ import pytest
 
 from ml.media.decode import read_frames
 from ml.perception import gaze, headpose, registry
-from ml.perception.analyse import MESH_FLAG, OBJECT_SCORE, PERSON_SCORE, with_faces
-from ml.perception.blazepose import own_pose
+from ml.perception.analyse import MESH_FLAG, OBJECT_SCORE, PERSON_SCORE
 from ml.perception.geometry import middle
 from ml.perception.run import index_of
 from ml.progress import silent
@@ -70,16 +69,12 @@ def perceive(bgr: Any, backends: dict[str, Any]) -> dict[str, Any]:
     """Faces of one picture with their rays, as the pipeline does it."""
     height, width = bgr.shape[:2]
     found, faces = backends["objects"].detect(bgr, PERSON_SCORE), backends["faces"].detect(bgr)
-    persons, owner = with_faces([d for d in found if d.name == "person"], faces, width, height)
     rays, profile = [], []
-    for k, face in enumerate(faces):
+    for face in faces:
         mesh = backends["mesh"].mesh(bgr, face)
         ray = headpose.from_mesh(mesh.points) if mesh.flag >= MESH_FLAG else None
         profile.append(ray is None)
-        if ray is None:
-            pose = own_pose(backends["pose"], bgr, face, persons[int(np.flatnonzero(owner == k)[0])].box)
-            ray = None if pose is None else headpose.from_profile(pose)
-        rays.append(ray)
+        rays.append(ray or headpose.from_profile(face))
     things = np.array([d.box for d in found if d.name != "person" and d.score >= OBJECT_SCORE]).reshape(-1, 4)
     return {"faces": faces, "rays": rays, "profile": profile, "objects": things, "size": (width, height)}
 
@@ -134,7 +129,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[Outcome]:
     folder = tmp_path_factory.mktemp("labels")
     fetch.ensure()
     profile = registry.profile("embedded")
-    backends = {kind: registry.load(getattr(profile, kind)) for kind in ("objects", "faces", "mesh", "pose")}
+    backends = {kind: registry.load(getattr(profile, kind)) for kind in ("objects", "faces", "mesh")}
     by_source: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for item in LABELS["items"]:
         by_source[item["source"]].append(item)

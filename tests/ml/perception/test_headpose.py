@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from ml.perception import headpose
-from ml.perception.protocols import Pose
+from ml.perception.protocols import Face
 
 # x right, y down, depth away from the camera; a face of 140 x 200 px, eyes 30 wide and 9 open, irises at rest
 AT = {
@@ -88,16 +86,21 @@ def test_angles(vector: tuple[float, float, float], expected: tuple[float, float
     assert headpose.angles(np.array(vector, float)) == pytest.approx(expected)
 
 
-def test_a_profile_looks_from_the_ears_to_the_nose() -> None:
-    points = np.zeros((33, 4))
-    points[0] = (300, 200, 0.9, -10)
-    points[7], points[8] = (240, 200, 0.9, -20), (240, 200, 0.1, 40)
-    pose = Pose(points, 0.9)
-    ray = headpose.from_profile(pose)
+def five(nose: float, turn: float = 0.0) -> Face:
+    """A face 80 wide whose nose lies `nose` pixels right of the middle of the eyes, turned in the picture."""
+    points = np.array([[-20, 0], [20, 0], [nose, 25], [-15, 45], [15, 45.0]])
+    c, s = np.cos(turn), np.sin(turn)
+    return Face(np.array([100, 100, 180, 200.0]), 0.9, points @ np.array([[c, s], [-s, c]]) + [140, 140])
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.3])
+def test_a_profile_looks_where_its_nose_is(turn: float) -> None:
+    ray = headpose.from_profile(five(-16, turn))
     assert ray is not None
-    assert ray.yaw == pytest.approx(np.degrees(np.arctan2(60, 20)))
-    assert ray.pitch == pytest.approx(0)
-    assert ray.eye.tolist() == [300, 200]
-    hidden = points.copy()
-    hidden[0, 2] = 0.2
-    assert headpose.from_profile(replace(pose, points=hidden)) is None
+    assert ray.yaw == pytest.approx(-0.2 * headpose.NOSE_TURN_DEG)
+    assert (ray.pitch, ray.read) == (0, 0)
+    assert ray.eye.tolist() == pytest.approx([140, 140])
+
+
+def test_a_hidden_face_is_no_profile() -> None:
+    assert headpose.from_profile(five(5)) is None

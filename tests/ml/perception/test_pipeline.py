@@ -92,7 +92,7 @@ def test_the_table_has_its_columns_sorted(finished: Finished) -> None:
 
 def test_the_run_names_what_made_it(finished: Finished) -> None:
     run = finished.run
-    assert [b["name"] for b in run["backends"]] == ["nanodet", "centerface", "facemesh", "blazepose", "faceres"]
+    assert [b["name"] for b in run["backends"]] == ["nanodet", "centerface", "facemesh", "faceres"]
     assert all(len(h) == 64 for b in run["backends"] for h in b["weights"].values())
     assert (run["rate"], run["tracking_rate"], run["profile"]) == (2.0, 4.0, "embedded")
     assert list(run["seconds"]) == list(STAGES)
