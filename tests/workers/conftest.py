@@ -17,6 +17,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from tests.workers.gates import Gates
 from webapp.jobs import services
 from webapp.jobs.models import Job
 from webapp.lib.hosts import machine
@@ -98,6 +99,13 @@ def worker_log(shared_worker: Worker) -> Iterator[None]:
 @pytest.fixture
 def project(transactional_db: None) -> Project:
     return Project.objects.create(slug="one", name="One")
+
+
+@pytest.fixture
+def gates(worker: Worker) -> Iterator[Gates]:
+    made = Gates(Path(settings.DATA) / "gates")
+    yield made
+    made.remove()
 
 
 @pytest.fixture

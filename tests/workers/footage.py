@@ -39,10 +39,9 @@ def write(demo: Path, out: Path) -> Path:
         with av.open(str(demo)) as source:
             for number, frame in enumerate(source.decode(video=0)):
                 if any(start <= number < end for start, end in SHOTS):
-                    picture = cv2.resize(
-                        frame.to_ndarray(format="bgr24"), (WIDTH, HEIGHT), interpolation=cv2.INTER_AREA
-                    )
-                    target.mux(video.encode(av.VideoFrame.from_ndarray(picture, format="bgr24")))
+                    small = cv2.resize(frame.to_ndarray(format="bgr24"), (WIDTH, HEIGHT), interpolation=cv2.INTER_AREA)
+                    picture = av.VideoFrame.from_ndarray(np.asarray(small, np.uint8), format="bgr24")
+                    target.mux(video.encode(picture))
                 if number >= SHOTS[-1][1]:
                     break
         target.mux(video.encode(None))
