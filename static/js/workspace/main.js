@@ -102,7 +102,15 @@ function build({ api, glyphs, bundle, times, database }) {
   workspace.live = new Live({ store, queue, api, video: page.video, stream: `${page.api}/videos/${page.video}/stream` });
   workspace.keys = new Keys(workspace, page.preferences.keys ?? {}, (keys) => savePreference(api, { keys }));
   workspace.help = new Help(workspace.keys);
-  timeline.thumbs = new Thumbs({ ...shared, video, overlay, onchange: () => timeline.refreshNames() });
+  timeline.thumbs = new Thumbs({
+    ...shared,
+    video,
+    overlay,
+    onchange: () => {
+      timeline.refreshNames();
+      inspector.redraw();
+    },
+  });
   new Transport({ ...shared, root: $("#player"), overlay, video });
   new Toolbar({ ...shared, root: $("#timeline"), workspace });
   new Saving({ ...shared, username: page.user.username });

@@ -161,7 +161,7 @@ export class Overlay {
       this.#ray(pen, eye, end, colour, gaze);
       one.handle = end;
       if (gaze.target) this.#ringTarget(pen, gaze.target, colour);
-    } else this.#noPoint(pen, eye, colour, gaze, one);
+    } else this.#noPoint(pen, eye, colour, gaze, one, !live || live.has(id));
     if (this.store.isSelected("person", id) && one.handle) this.#drawHandle(pen, one.handle, colour);
     pen.globalAlpha = 1;
   }
@@ -221,7 +221,7 @@ export class Overlay {
   }
 
   /** Camera, off screen and unusable have no point in the picture: a sign beside the eyes. */
-  #noPoint(pen, [x, y], colour, gaze, one) {
+  #noPoint(pen, [x, y], colour, gaze, one, named) {
     const word = { [KIND.camera]: "camera", [KIND.off]: "off screen", [KIND.unusable]: "unusable", [KIND.person]: "person", [KIND.object]: "object", [KIND.scene]: "" }[gaze.kind];
     pen.fillStyle = colour;
     pen.beginPath();
@@ -233,7 +233,7 @@ export class Overlay {
     pen.arc(x, y, 8, 0, 7);
     pen.stroke();
     one.handle = [x, y];
-    if (word) this.#tag(pen, word, x + 12, y - 8, "rgb(0 0 0 / 65%)", "#fff", 10);
+    if (word && named) this.#tag(pen, word, x + 12, y - 8, "rgb(0 0 0 / 65%)", "#fff", 10);
   }
 
   #drawHandle(pen, [x, y], colour) {

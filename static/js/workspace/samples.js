@@ -98,9 +98,18 @@ export class Samples {
     if (!this.#tiles.has(number)) this.#fetch(number);
   }
 
-  async #fetch(number) {
-    if (this.#asked.has(number)) return;
-    this.#asked.set(number, true);
+  /** Resolves when the tile of a frame is here, or could not be fetched. */
+  async ready(frame) {
+    const number = this.#number(frame);
+    if (!this.#tiles.has(number)) await this.#fetch(number);
+  }
+
+  #fetch(number) {
+    if (!this.#asked.has(number)) this.#asked.set(number, this.#bring(number));
+    return this.#asked.get(number);
+  }
+
+  async #bring(number) {
     try {
       const blocks = this.blockRows.length - 1;
       const first = this.blockRows[Math.max(0, number * BLOCKS - 1)];

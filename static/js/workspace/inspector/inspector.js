@@ -102,7 +102,7 @@ export class Inspector {
     return h(
       "span",
       { class: "chip-person", style: { "--who": this.palette.ofPerson(person) } },
-      h("span", { class: "chip-number", text: person ? String(person.number) : "?" }),
+      (person && this.timeline.thumbs?.element(person.id, "small")) ?? h("span", { class: "chip-number", text: person ? String(person.number) : "?" }),
       h("span", { class: "chip-name", text: this.store.personName(id) }),
       ...more,
     );

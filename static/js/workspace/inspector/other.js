@@ -95,12 +95,19 @@ function spanSection(inspector) {
 
 /** Who looks at whom, how long, over the marked span or the part in view. */
 function matrixSection(inspector) {
-  const { store, timeline, palette } = inspector;
+  const { store, timeline } = inspector;
   if (!timeline.ribbon) return null;
   const span = store.marked ?? [0, store.times.frames];
   const people = store.people.filter((person) => store.isPresent(person.id, ...span)).slice(0, MANY_PEOPLE);
-  if (people.length < 2) return null;
-  const seconds = lookingSeconds(inspector, people, span);
+  const all = lookingSeconds(inspector, people, span);
+  // only who looks at somebody or is looked at
+  const kept = people.map((_, i) => i).filter((i) => all[i].some(Boolean) || all.some((row) => row[i]));
+  if (kept.length < 2) return null;
+  return matrixTable(inspector, kept.map((i) => people[i]), kept.map((i) => kept.map((j) => all[i][j])));
+}
+
+function matrixTable(inspector, people, seconds) {
+  const { store, palette } = inspector;
   const most = Math.max(0.001, ...seconds.flat());
   const headRow = h("tr", {}, h("td"), people.map((person) => h("th", { scope: "col", text: String(person.number), title: store.personName(person.id) })));
   const rows = people.map((person, i) =>

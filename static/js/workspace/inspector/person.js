@@ -38,7 +38,7 @@ function head(inspector, person, mayEdit) {
     h(
       "div",
       { class: "person-name" },
-      inspector.timeline.thumbs?.element(person.id, true) ?? h("span", { class: "tl-face", style: { "--who": palette.ofPerson(person) }, text: String(person.number) }),
+      inspector.timeline.thumbs?.element(person.id, "large") ?? h("span", { class: "tl-face", style: { "--who": palette.ofPerson(person) }, text: String(person.number) }),
       h(
         "div",
         { class: "field" },

@@ -54,7 +54,7 @@ export function whySection(inspector, event, details) {
     known && rule && h("p", { text: rule.words(details, seconds) }),
     ...(known && rule ? rule.meters(details, seconds).filter(([, value, limit]) => Number.isFinite(value) && Number.isFinite(limit)) : []).map((meter) => meterRow(...meter)),
     plot(inspector, event),
-    known && numbers(details),
+    known && numbers(store, details),
   ];
 }
 
@@ -76,14 +76,24 @@ function meterRow(label, value, limit, unit, side) {
 }
 
 /** Every number the rule kept, for who wants to check. */
-function numbers(details) {
+function numbers(store, details) {
   const rows = [];
   for (const [name, value] of Object.entries(details)) {
-    if (value === null || typeof value === "object" || /_id$|^target_person$/.test(name)) continue; // ids of the scene, not of people here
-    const words = name.replaceAll("_", " ").replace(/ s$/, " (s)");
-    rows.push(h("div", {}, h("dt", { text: words }), h("dd", { class: "mono", text: Number.isInteger(value) || typeof value !== "number" ? String(value) : value.toFixed(3) })));
+    const words = name.replace(/_id$/, "").replaceAll("_", " ").replace(/ s$/, " (s)");
+    const told = tell(store, value);
+    if (told) rows.push(h("div", {}, h("dt", { text: words }), h("dd", { class: "mono", text: told })));
   }
   return h("details", { class: "numbers" }, h("summary", { text: "All numbers" }), h("dl", {}, rows));
+}
+
+function tell(store, value) {
+  if (value === null || value === undefined) return "";
+  if (typeof value === "number") return Number.isInteger(value) ? String(value) : value.toFixed(3);
+  if (typeof value === "string") return store.get("person", value) ? store.shortName(value) : value;
+  if (Array.isArray(value)) return value.map((one) => tell(store, one)).join(", ");
+  return Object.entries(value)
+    .map(([key, one]) => `${tell(store, key)} ${tell(store, one)}`)
+    .join(", ");
 }
 
 /** The people's ribbons and velocities from a second before to a second after, with the event's span. */
