@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -88,15 +90,52 @@ def test_cancelling_ends_the_processes_at_once(setup: Setup) -> None:
     assert not children()
 
 
-def test_a_killed_process_is_an_error_not_a_wait(setup: Setup) -> None:
+def test_a_killed_process_is_replaced_and_its_task_done(setup: Setup) -> None:
+    killed: list[int] = []
+
+    def murder_once(share: float) -> None:
+        if not killed:
+            victim = children()[0]
+            victim.kill()
+            killed.append(victim.pid)
+
+    with Pool(setup, 2) as pool:
+        pool.run(tasks(setup), murder_once)
+        assert len(children()) == 2 and killed[0] not in {p.pid for p in children()}
+    found = [task.result(Path(setup.work)).read_text() for task in tasks(setup)]
+    with open_pool(setup, 0) as here:
+        here.run(tasks(setup), lambda share: None)
+    assert found == [task.result(Path(setup.work)).read_text() for task in tasks(setup)]
+
+
+def test_a_process_killed_while_it_waits_is_replaced_too(setup: Setup) -> None:
+    with Pool(setup, 1) as pool:
+        pool.run(tasks(setup)[:1], lambda share: None)
+        for child in children():
+            child.kill()
+        pool.run(tasks(setup)[1:], lambda share: None)
+    assert all(task.result(Path(setup.work)).exists() for task in tasks(setup))
+
+
+def test_a_task_that_loses_each_process_is_an_error_not_a_wait(setup: Setup) -> None:
     with Pool(setup, 1) as pool:
 
         def murder(share: float) -> None:
             for child in children():
                 child.kill()
 
-        with pytest.raises(RuntimeError, match="exit code -9"):
+        with pytest.raises(RuntimeError, match="exit code -9 while it had cuts 0 to do"):
             pool.run(tasks(setup), murder)
+    assert not children()
+
+
+def test_a_write_that_fails_arrives_with_its_number(setup: Setup) -> None:
+    with Pool(setup, 1) as pool:
+        for child in children():  # no file of this process may grow: the kernel refuses as it does on a full disk
+            resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
+        with pytest.raises(OSError) as failed:
+            pool.run(tasks(setup), lambda share: None)
+    assert failed.value.errno == errno.EFBIG
 
 
 def test_processes_die_with_a_killed_parent(setup: Setup) -> None:
