@@ -184,15 +184,15 @@ class Attempt:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
-Tidy = Callable[[Job, Path], None]
+Tidy = Callable[[Job | None, Path], None]
 
 
 def run(job_id: str, node: str, work: Callable[[Attempt], None], tidy: Tidy = lambda job, folder: None) -> str:
     """Claim the job and do the work; every ending is written to the row. Returns the job's state, for the worker's log.
 
     Refusals with a sentence for the user become the job's error as they are; anything else is named as a fault of ours,
-    with the traceback in the job's log. `tidy(job, folder)` is called, now or when a killed worker's message comes
-    again, once the job is over, before its scratch folder goes: it removes what the job leaves elsewhere.
+    with the traceback in the job's log. Once the job is over or gone (None), `tidy(job, folder)` is called, now or when
+    a killed worker's message comes again, before its scratch folder goes: it removes what the job leaves elsewhere.
     """
     job = patiently(lambda: services.claim(job_id=job_id, worker=process_name(node), devices=devices()))
     if job is not None:
@@ -231,9 +231,7 @@ def clear(job_id: str, tidy: Tidy, known: Job | None) -> str:
     """
     job = Job.objects.select_for_update().filter(id=job_id).first()
     if job is None or job.state in services.FINAL:
-        over = job or known
-        if over is not None:
-            tidy(over, scratch(job_id))
+        tidy(job or known, scratch(job_id))
         shutil.rmtree(scratch(job_id), ignore_errors=True)
     return "gone" if job is None else job.state
 

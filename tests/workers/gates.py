@@ -1,9 +1,9 @@
 """Closed gates on the way of a real worker's jobs, and a trace of where they are.
 
 `tests.workers.pretend` installs them in the tests' worker. While the folder DATA/gates exists, every progress call of a
-job adds a line to DATA/gates/<job>.trace: monotonic seconds, process, stage. A file <stage>.closed stops a job at its
-first progress call in that stage whose share reaches the number in the file; the job then makes <stage>.reached and
-goes on when the gate is gone. Without the folder nothing happens.
+job adds a line to DATA/gates/<job>.trace: monotonic seconds, process, stage. A file <stage>.closed holds a ticket and a
+share: it stops a job at its first progress call in that stage with at least this share. The job then writes the ticket
+into <stage>.reached and goes on when the gate is gone, or lets it pass. Without the folder nothing happens.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+import uuid
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,17 +38,18 @@ class Gates:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        self.tickets: dict[str, str] = {}
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
 
     def close(self, stage: str, share: float = 0.0) -> None:
-        (self.folder / f"{stage}.reached").unlink(missing_ok=True)
-        part = self.folder / "part"
-        part.write_text(str(share))
-        part.replace(self.folder / f"{stage}.closed")
+        """Also when it is closed already: then for another share."""
+        self.tickets[stage] = uuid.uuid4().hex
+        write(self.folder / f"{stage}.closed", f"{self.tickets[stage]} {share}")
 
     def reached(self, stage: str) -> bool:
-        return (self.folder / f"{stage}.reached").exists()
+        path = self.folder / f"{stage}.reached"
+        return path.exists() and path.read_text() == self.tickets[stage]
 
     def open(self, stage: str) -> None:
         (self.folder / f"{stage}.closed").unlink(missing_ok=True)
@@ -71,15 +73,21 @@ def pass_by(attempt: Attempt, stage: str, share: float) -> None:
         return
     with (folder() / f"{attempt.job.id}.trace").open("a") as trace:
         trace.write(f"{time.monotonic():.4f} {os.getpid()} {stage}\n")
-    gate = folder() / f"{stage}.closed"
-    try:
-        stops = share >= float(gate.read_text())
-    except FileNotFoundError:
-        return
-    if stops:
-        (folder() / f"{stage}.reached").touch()
-        while gate.exists():
-            time.sleep(POLL_S)
+    while True:
+        try:
+            ticket, needed = (folder() / f"{stage}.closed").read_text().split()
+        except FileNotFoundError:
+            return
+        if share < float(needed):
+            return
+        write(folder() / f"{stage}.reached", ticket)
+        time.sleep(POLL_S)
+
+
+def write(path: Path, text: str) -> None:
+    part = path.with_name(f"{path.name}.{os.getpid()}")
+    part.write_text(text)
+    part.replace(path)
 
 
 def install() -> None:

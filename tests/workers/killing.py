@@ -7,6 +7,7 @@ import random
 import signal
 import time
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import psutil
@@ -45,18 +46,24 @@ class Killer:
         self.hits: Counter[str] = Counter()
         self.recoveries_s: dict[str, list[float]] = {"task": [], "worker": [], "pool": []}
 
-    def strike(self, job: Job, kill: Kill) -> None:
-        """Wait for the stage, kill, wait until the job has gone on."""
+    def close(self, kill: Kill) -> None:
+        """Close the gate at which a job is to be killed: before the job can pass it."""
         self.gates.close(kill.stage, self._share(kill))
+
+    def strike(self, job: Job, kill: Kill, following: Kill | None) -> None:
+        """Wait until the job is at the gate, kill, close the following gate, wait until the job has gone on."""
         wait_for(lambda: self.gates.reached(kill.stage) or state(job) in jobs.FINAL, LIMIT_S, f"stage {kill.stage}")
         assert self.gates.reached(kill.stage), f"the {job.kind} job never came to the stage {kill.stage}"
-        if kill.loose or self.seconds[kill.stage] > LONG_S:
+        if kill.loose or (self.seconds[kill.stage] > LONG_S and kill.victim != "pool"):
             self.gates.open(kill.stage)
             time.sleep(self.chance.uniform(0, min(0.1, self.seconds[kill.stage])))
         self._kill(kill.victim)
         died, steps = time.monotonic(), self.gates.trace(job.id)
         self.hits[steps[-1].stage] += 1
-        self.gates.open(kill.stage)
+        if following is not None:
+            self.close(following)
+        if following is None or following.stage != kill.stage:
+            self.gates.open(kill.stage)
         if kill.victim == "worker":
             self._start_again()
         wait_for(lambda: len(self.gates.trace(job.id)) > len(steps) or state(job) in jobs.FINAL, LIMIT_S, "a go-on")
@@ -106,8 +113,9 @@ def alive(process: psutil.Process) -> bool:
 
 
 def endure(killer: Killer, job: Job, kills: list[Kill]) -> None:
-    for kill in kills:
-        killer.strike(job, kill)
+    """Kill the job at these places, whose first gate is closed already, then let it finish."""
+    for kill, following in zip(kills, [*kills[1:], None], strict=True):
+        killer.strike(job, kill, following)
     finish(job)
     attempts = {step.process for step in killer.gates.trace(job.id)}
     assert job.attempts == len(attempts)  # each is counted, none is doubled
@@ -116,9 +124,15 @@ def endure(killer: Killer, job: Job, kills: list[Kill]) -> None:
     assert len(attempts) > len(sure)
 
 
-def cancel_in(job: Job, stage: str, gates: Gates, *, share: float = 0.0, deaf: bool = False) -> float:
-    """Seconds from the cancel to its effect. `deaf`: the stage makes no further progress call."""
+def cancel_in(
+    start: Callable[[], Job], stage: str, gates: Gates, *, share: float = 0.0, deaf: bool = False
+) -> tuple[Job, float]:
+    """Start a job, or try it again, and cancel it in a stage: the job, and the seconds from the cancel to its effect.
+
+    `deaf`: the stage makes no further progress call.
+    """
     gates.close(stage, share)
+    job = start()
     wait_for(lambda: gates.reached(stage) or state(job) in jobs.FINAL, LIMIT_S, f"the stage {stage}")
     assert gates.reached(stage), f"the {job.kind} job never came to the stage {stage}"
     began = time.monotonic()
@@ -129,7 +143,7 @@ def cancel_in(job: Job, stage: str, gates: Gates, *, share: float = 0.0, deaf: b
     took = time.monotonic() - began
     assert state(job) == "cancelled"
     gates.open(stage)
-    return took
+    return job, took
 
 
 def finish(job: Job) -> Job:

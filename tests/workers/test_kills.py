@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +87,11 @@ def undisturbed(clip: Path, project: Project, gates: Gates) -> Reference:
 def disturbed(killer: Killer, project: Project, clip: Path, expected: Reference, plan: tuple[list[Kill], ...]) -> None:
     """One import and one perception run with kills in them, compared with the undisturbed ones."""
     during_import, during_perception = plan
+    killer.close(during_import[0])
     video, job = bring(project, clip)
     endure(killer, job, during_import)
     assert whole.imported(video) == expected.imported
+    killer.close(during_perception[0])
     job = perceive(video)
     endure(killer, job, during_perception)
     assert whole.perceived(video) == expected.perceived
@@ -142,25 +146,25 @@ def test_three_kills_change_nothing(
 # Cancel
 
 
-def cancel_everywhere(job: Job, stages: tuple[str, ...], gates: Gates, *, deaf: bool = False) -> dict[str, float]:
-    """Cancel a job in each stage, look that nothing of it is there, try it again."""
+def cancel_everywhere(
+    start: Callable[[], Job], stages: tuple[str, ...], gates: Gates, *, deaf: bool = False
+) -> dict[str, float]:
+    """Cancel one job in each stage and look that nothing of it is there; then let it finish. Seconds by stage."""
     took = {}
     for stage in stages:
-        took[stage] = cancel_in(job, stage, gates, deaf=deaf)
+        job, took[stage] = cancel_in(start, stage, gates, deaf=deaf)
         assert not Run.objects.exists() and not Job.objects.exclude(result={}).filter(id=job.id).exists()
         assert_nothing_left()
-        jobs.retry(job=job, user=None)
+        start = partial(jobs.retry, job=job, user=None)
+    finish(start())
     return took
 
 
 def measure_cancels(project: Project, clip: Path, gates: Gates, figure: Record, *, deaf: bool) -> None:
-    video, job = bring(project, clip)
-    took = cancel_everywhere(job, IMPORT, gates, deaf=deaf)
-    finish(job)
+    video = services.create_video(project=project, name="clip.mp4", user=None)
+    took = cancel_everywhere(partial(services.import_file, video=video, path=clip), IMPORT, gates, deaf=deaf)
     assert (video.jobs.count(), whole.imported(video)["counts"]) == (1, (1, 1))
-    job = perceive(video, rate=1.0, tracking_rate=1.0)
-    took |= cancel_everywhere(job, PERCEIVE, gates, deaf=deaf)
-    finish(job)
+    took |= cancel_everywhere(partial(perceive, video, rate=1.0, tracking_rate=1.0), PERCEIVE, gates, deaf=deaf)
     found = whole.perceived(video)
     assert found["run"][:2] == ("accepted", True) and found["persons"] and found["derivations"] == [True]
     assert_nothing_left()

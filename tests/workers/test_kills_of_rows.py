@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import uuid
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from tests.webapp.factories import edit
 from tests.webapp.runs import make_filmed_video, write_run_folder
 from tests.workers import whole
 from tests.workers.conftest import Worker
-from tests.workers.gates import Gates
+from tests.workers.gates import WRITTEN, Gates
 from tests.workers.killing import Kill, Killer, cancel_in, endure, finish
 from webapp.accounts.models import User
 from webapp.events.derivation import request_derivation
@@ -66,6 +67,8 @@ def test_a_killed_derivation_is_there_once(killer: Killer, project: Project, bob
     video = make_video(project, tmp_path, bob)
     found = []
     for kills in ([], [Kill("derive", "task"), Kill("derive", "worker")]):
+        if kills:
+            killer.close(kills[0])
         job = request_derivation(video=video, user=bob, preset="grasp-compat")
         endure(killer, job, kills)
         derivation = Derivation.objects.get(video=video, applied=None)
@@ -79,12 +82,12 @@ def test_a_cancelled_derivation_leaves_none(
 ) -> None:
     video = make_video(project, tmp_path, bob)
     before = whole.events(video)
-    job = request_derivation(video=video, user=bob, preset="grasp-compat")
-    for written in (0.0, 0.5):  # before the rows are written, and between that and the commit
-        cancel_in(job, "derive", gates, share=written)
+    start = partial(request_derivation, video=video, user=bob, preset="grasp-compat")
+    for written in (0.0, WRITTEN):  # before the rows are written, and between that and the commit
+        job, _ = cancel_in(start, "derive", gates, share=written)
         assert not Derivation.objects.filter(applied=None).exists() and whole.events(video) == before
-        jobs.retry(job=job, user=bob)
-    finish(job)
+        start = partial(jobs.retry, job=job, user=bob)
+    finish(start())
     assert Derivation.objects.filter(applied=None).count() == 1
 
 
@@ -109,6 +112,8 @@ def test_a_killed_acceptance_is_whole_and_once(killer: Killer, bob: User, tmp_pa
         video = make_video(home, tmp_path / f"first-{n}", bob)
         run = add_run(video, tmp_path / f"second-{n}", seed=2, first_track=40)
         assert not acceptance.settle(run=run, user=None)  # it waits for a human
+        if kills:
+            killer.close(kills[0])
         endure(killer, services.request_acceptance(run=run, user=bob), kills)
         found.append(accepted(video, run))
     assert found[0] == found[1]
@@ -122,10 +127,10 @@ def test_a_cancelled_acceptance_changes_nothing(
     run = add_run(video, tmp_path / "second", seed=2, first_track=40)
     assert not acceptance.settle(run=run, user=None)
     before = accepted(video, run)
-    job = services.request_acceptance(run=run, user=bob)
-    for written in (0.0, 0.5):
-        cancel_in(job, "compare", gates, share=written)
+    start = partial(services.request_acceptance, run=run, user=bob)
+    for written in (0.0, WRITTEN):
+        job, _ = cancel_in(start, "compare", gates, share=written)
         assert accepted(video, run) == before
-        jobs.retry(job=job, user=bob)
-    finish(job)
+        start = partial(jobs.retry, job=job, user=bob)
+    finish(start())
     assert accepted(video, run)["run"][0] == "accepted" and Event.objects.filter(video=video).exists()

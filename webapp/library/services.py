@@ -128,6 +128,14 @@ def erase_unclaimed(*, sha256: str) -> None:
     _erase([f"blobs/{sha256}"], sha256)
 
 
+def erase_unregistered() -> None:
+    """Erase blobs on this machine that killed imports began to store and nobody finished."""
+    found = storage.local_path("blobs")
+    names = {folder.name for folder in found.glob("*")} if found else set()
+    for name in names - set(Blob.objects.filter(sha256__in=names).values_list("sha256", flat=True)):
+        erase_unclaimed(sha256=name)
+
+
 @transaction.atomic
 def finish_import(*, video: Video, sha256: str, size: int, suffix: str, facts: dict[str, Any]) -> Video:
     """Give a video its stored file. `facts` is import.json. Raises AlreadyHere."""
@@ -179,7 +187,9 @@ def _delete(video_id: UUID, sha256: str | None) -> bool:
         return True
     if row.blob_id != sha256:
         return False
-    folders = [f"runs/{run_id}" for run_id in row.runs.values_list("id", flat=True)] + [f"incoming/{video_id}"]
+    begun = row.jobs.filter(parameters__has_key="run").values_list("parameters__run", flat=True)
+    folders = [f"runs/{run_id}" for run_id in {*map(str, row.runs.values_list("id", flat=True)), *begun}]
+    folders.append(f"incoming/{video_id}")
     row.delete()
     if sha256 is not None and not Video.objects.filter(blob_id=sha256).exists():
         Blob.objects.filter(sha256=sha256).delete()

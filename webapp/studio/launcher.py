@@ -31,11 +31,13 @@ from webapp.jobs import broker, services
 from webapp.jobs.models import Job
 from webapp.lib.datafolder import HERE, socket_folder
 from webapp.lib.hosts import machine
+from webapp.library import services as library
 from webapp.studio import processes, schema
 from webapp.studio.errors import StudioError
 from webapp.studio.lock import Lock
 from webapp.studio.postgres import Postgres, last_line
 from webapp.studio.valkey import Valkey
+from webapp.tracks import services as tracks
 
 log = logging.getLogger("webapp.studio")
 
@@ -95,11 +97,13 @@ class Studio:
             broker.give_back_unacknowledged()
 
     def sweep(self) -> None:
-        """Remove scratch folders of jobs that are over or gone: their last worker was killed before it could."""
+        """Remove what jobs that are over or gone left: their last worker was killed before it could."""
         folders = {folder.name: folder for folder in (self.data / "work").glob("*-*-*-*-*")}
         live = Job.objects.filter(id__in=list(folders), state__in=services.LIVE).values_list("id", flat=True)
         for name in folders.keys() - {str(job_id) for job_id in live}:
             shutil.rmtree(folders[name], ignore_errors=True)
+        library.erase_unregistered()
+        tracks.erase_unregistered()
 
     def _again(self, server: Postgres | Valkey) -> Callable[[], subprocess.Popen[bytes]]:
         def start() -> subprocess.Popen[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import time
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +24,7 @@ from webapp.library.models import Video
 from webapp.tracks.models import IdentityProposal, Person, Run, Tracklet
 
 PROFILES = ("embedded",)
+ABANDONED_S = 3600  # seconds after which files without a row are nobody's
 
 
 @dataclass
@@ -79,6 +81,17 @@ def add_run(
         defaults={"video": video, "job": job, "profile": profile, "origin": origin, "manifest": manifest},
     )
     return run
+
+
+def erase_unregistered() -> None:
+    """Erase runs on this machine that killed jobs began to store and nobody finishes; young ones may still be."""
+    found, limit = storage.local_path("runs"), time.time() - ABANDONED_S
+    names = {folder.name for folder in found.glob("*") if folder.stat().st_mtime < limit} if found else set()
+    waiting = Job.objects.filter(state__in=jobs.LIVE, parameters__run__in=list(names))
+    names -= set(waiting.values_list("parameters__run", flat=True))
+    names -= {str(run_id) for run_id in Run.objects.filter(id__in=names).values_list("id", flat=True)}
+    for name in names:
+        storage.delete_tree(f"runs/{name}")
 
 
 def save_report(*, run: Run, plan: Plan, revision: int) -> None:

@@ -57,10 +57,10 @@ def work(attempt: Attempt) -> None:
     attempt.finish({"sha256": sha256, "bytes": size}, write)
 
 
-def tidy(job: Job, folder: Path) -> None:
+def tidy(job: Job | None, folder: Path) -> None:
     """After an import: what was brought only for it goes; after one that ended otherwise, what it began to store."""
     mark = folder / "sha256"
-    if job.state == Job.State.DONE:
+    if job is not None and job.state == Job.State.DONE:
         clear_source(job.parameters)
     elif mark.exists():
         services.erase_unclaimed(sha256=mark.read_text())

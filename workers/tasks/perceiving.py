@@ -87,7 +87,7 @@ def store(video_id: UUID, job: Job, manifest: dict[str, Any], folder: Path) -> N
     acceptance.settle(run=added, user=None)
 
 
-def tidy(job: Job, folder: Path) -> None:
+def tidy(job: Job | None, folder: Path) -> None:
     """A run that did not come to be leaves no files."""
-    if not Run.objects.filter(id=job.parameters["run"]).exists():
+    if job is not None and not Run.objects.filter(id=job.parameters["run"]).exists():
         storage.delete_tree(f"runs/{job.parameters['run']}")
