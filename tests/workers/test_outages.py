@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,8 +21,11 @@ from tests.workers.gates import WRITTEN, Gates
 from webapp.jobs import broker
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
+from webapp.lib import storage
 from webapp.library import services
 from webapp.library.models import Blob, Project, Video
+from webapp.tracks import services as tracks
+from webapp.tracks.models import Run
 from workers import attempt
 from workers.tasks import importing
 
@@ -155,3 +159,22 @@ def test_a_full_disk_of_the_database_is_one_sentence(project: Project) -> None:
     assert attempt.run(str(job.id), "here@elsewhere", work) == "failed"
     assert time.monotonic() - began < 10  # it is not waited for as a database that is away
     assert Job.objects.get(id=job.id).error == "The database's disk is full."
+
+
+def test_what_killed_jobs_began_to_store_is_erased_at_the_next_start(project: Project) -> None:
+    blobs, runs = storage.local_path("blobs"), storage.local_path("runs")
+    assert blobs is not None and runs is not None
+    known, began, waits, fresh = uuid.uuid4(), uuid.uuid4(), uuid.uuid4(), uuid.uuid4()
+    Blob.objects.create(sha256="a" * 64, bytes=1, ready=True)
+    video = Video.objects.create(project=project, name="clip.mp4")
+    Run.objects.create(id=known, video=video, profile="embedded")
+    Job.objects.create(project=project, kind="perceive", queue="gpu", parameters={"run": str(waits)})
+    for folder in (blobs / ("a" * 64), blobs / ("b" * 64), *(runs / str(r) for r in (known, began, waits, fresh))):
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_text("{}")
+        os.utime(folder, (0, 0))
+    os.utime(runs / str(fresh))  # may be on its way into the database
+    services.erase_unregistered()
+    tracks.erase_unregistered()
+    assert {p.name for p in blobs.iterdir()} == {"a" * 64}
+    assert {p.name for p in runs.iterdir()} == {str(known), str(waits), str(fresh)}
