@@ -1,8 +1,9 @@
 """Everything that looks at a frame: persons and objects on each analysed frame; on the sampled ones also faces, their
 match to the persons, face mesh and direction, and now and then an embedding.
 
-No step depends on an earlier frame but for the choice of which faces are embedded, which is forgotten between pieces.
-So pieces can be analysed in any order and by several processes with the same result.
+Between two samples on which everybody is where they were, the tracker's steps are not looked at: the tracker fills them
+in by straight lines. That, and the choice of which faces are embedded, is all that one frame decides for another, and
+it is forgotten between pieces. So pieces can be analysed in any order and by several processes with the same result.
 """
 
 from __future__ import annotations
@@ -27,9 +28,10 @@ from ml.perception.records import NAN2, NAN4, Piece, PieceBuilder
 PERSON_SCORE = 0.3  # the tracker continues a track down to here; it starts one only at its own, higher score
 OBJECT_SCORE = 0.5  # lower: a sofa arm becomes a handbag, crisps a cup
 MESH_FLAG = 0.5  # below: a profile or hidden face, whose mesh means nothing
-LOOK_SIDE = 416  # longer side in pixels of the picture the colours are taken from
+LOOK_SIDE = 416  # least longer side in pixels of the thinned picture the colours are taken from
 EMBED_AGAIN_S = 1.5  # a face is embedded once per this time in one place, sooner when it shows clearly better
 EMBED_BETTER = 1.25
+MAX_WAITING = 3  # pictures between two samples that are kept until it is known whether they are needed
 WORK = ("decode", "persons", "faces", "gaze", "identity")
 
 
@@ -58,17 +60,40 @@ class Analyser:
     ) -> Piece:
         """Analyse these frames (ascending); `sampled` says for each whether it is a gaze sample."""
         self._spent, self._seen = dict.fromkeys(WORK, 0.0), []
-        rows = PieceBuilder()
-        pictures = read_frames(path, index, frames)
+        rows, pictures = PieceBuilder(), read_frames(path, index, frames)
+        waiting: list[tuple[int, Image]] = []
+        before: Array | None = None  # person boxes on the last sample
+        may_wait = longest_run(~sampled) <= MAX_WAITING
         for wanted in sampled:
             with self._timed("decode"):
                 number, bgr = next(pictures)
-            rows.add(frame=number, sampled=wanted)
-            self._frame(bgr, float(index.zeroed[number]), bool(wanted), rows)
+            if not wanted:
+                waiting.append((number, bgr))
+                if not may_wait:
+                    self._steps(waiting, True, rows)
+            else:
+                found = self._find(bgr)
+                now = np.array([d.box for d in found if is_sure_person(d)]).reshape(-1, 4)
+                self._steps(waiting, before is None or not tracker.calm(before, now), rows)
+                rows.add(frame=number, sampled=True)
+                self._sample(bgr, float(index.zeroed[number]), found, rows)
+                before = now
             report(number)
+        self._steps(waiting, True, rows)
         for kind in WORK:
             rows.add(seconds=self._spent[kind])
         return rows.build()
+
+    def _steps(self, waiting: list[tuple[int, Image]], needed: bool, rows: PieceBuilder) -> None:
+        """Note the steps that waited, and look at them if needed."""
+        for number, bgr in waiting:
+            rows.add(frame=number, sampled=False)
+            if needed:
+                persons = [d for d in self._find(bgr) if d.name == "person"]
+                self._persons(bgr, persons, rows)
+                for _ in persons:
+                    add_no_face(rows)
+        waiting.clear()
 
     @contextmanager
     def _timed(self, kind: str) -> Iterator[None]:
@@ -77,37 +102,33 @@ class Analyser:
         end = time.thread_time() if kind != "decode" else time.process_time()
         self._spent[kind] += end - start
 
-    def _frame(self, bgr: Image, time_s: float, sampled: bool, rows: PieceBuilder) -> None:
-        position = rows.count("frame") - 1
+    def _find(self, bgr: Image) -> list[Detection]:
         with self._timed("persons"):
-            found = self._objects.detect(bgr, PERSON_SCORE)
-            persons = [d for d in found if d.name == "person"]
-        faces: list[Face] = []
-        owner = np.full(len(persons), -1)
-        if sampled:
-            with self._timed("faces"):
-                faces = self._faces.detect(bgr)
-                persons, owner = with_faces(persons, faces, bgr.shape[1], bgr.shape[0])
-            add_objects(rows, position, found)
-        with self._timed("persons"):
-            hsv = cv2.cvtColor(shrunk(bgr), cv2.COLOR_BGR2HSV)
-            looks = [tracker.look(hsv, p.box * (hsv.shape[1] / bgr.shape[1])) for p in persons]
-        for person, look, face in zip(persons, looks, owner, strict=True):
-            rows.add(position=position, body=person.box, score=person.score, derived=person.name == "face", look=look)
-            self._face(bgr, time_s, faces[face] if face >= 0 else None, rows)
+            return self._objects.detect(bgr, PERSON_SCORE)
 
-    def _face(self, bgr: Image, time_s: float, face: Face | None, rows: PieceBuilder) -> None:
+    def _sample(self, bgr: Image, time_s: float, found: list[Detection], rows: PieceBuilder) -> None:
+        with self._timed("faces"):
+            faces = self._faces.detect(bgr)
+            persons = [d for d in found if d.name == "person"]
+            persons, owner = with_faces(persons, faces, bgr.shape[1], bgr.shape[0])
+        add_objects(rows, rows.count("frame") - 1, found)
+        first = rows.count("position")
+        self._persons(bgr, persons, rows)
+        for row, face in enumerate(owner, first):
+            self._face(bgr, time_s, faces[face] if face >= 0 else None, row, rows)
+
+    def _persons(self, bgr: Image, persons: list[Detection], rows: PieceBuilder) -> None:
+        with self._timed("persons"):
+            step = max(1, max(bgr.shape[:2]) // LOOK_SIDE)
+            hsv = cv2.cvtColor(np.ascontiguousarray(bgr[::step, ::step]), cv2.COLOR_BGR2HSV)
+            for p in persons:
+                look = tracker.look(hsv, p.box / step)
+                position = rows.count("frame") - 1
+                rows.add(position=position, body=p.box, score=p.score, derived=p.name == "face", look=look)
+
+    def _face(self, bgr: Image, time_s: float, face: Face | None, row: int, rows: PieceBuilder) -> None:
         if face is None:
-            rows.add(
-                face=NAN4,
-                face_score=np.nan,
-                flag=np.nan,
-                profile=False,
-                yaw=np.nan,
-                pitch=np.nan,
-                eye=NAN2,
-                read=np.nan,
-            )
+            add_no_face(rows)
             return
         with self._timed("gaze"):
             mesh = self._mesh.mesh(bgr, face)
@@ -122,19 +143,36 @@ class Analyser:
         rows.add(yaw=ray.yaw, pitch=ray.pitch, eye=ray.eye, read=ray.read)
         if readable and self._identity is not None:
             with self._timed("identity"):
-                self._embed(bgr, time_s, face, face_quality(face, ray, bgr), rows)
+                self._embed(bgr, time_s, face, face_quality(face, ray), row, rows)
 
-    def _embed(self, bgr: Image, time_s: float, face: Face, quality: float, rows: PieceBuilder) -> None:
+    def _embed(self, bgr: Image, time_s: float, face: Face, quality: float, row: int, rows: PieceBuilder) -> None:
         assert self._identity is not None
         self._seen = [s for s in self._seen if time_s - s.time_s < EMBED_AGAIN_S]
         here = [s for s in self._seen if ious(s.box[None], face.box[None])[0, 0] > 0.3]
         if any(quality < EMBED_BETTER * s.quality for s in here):
             return
         self._seen.append(Seen(face.box, time_s, quality))
-        rows.add(embedded_row=rows.count("position") - 1, embedding=self._identity.embed(bgr, face), quality=quality)
+        rows.add(embedded_row=row, embedding=self._identity.embed(bgr, face), quality=quality)
 
 
-def face_quality(face: Face, ray: headpose.Ray, bgr: Image) -> float:
+def is_sure_person(found: Detection) -> bool:
+    """Whether this box may start a track."""
+    return found.name == "person" and found.score >= tracker.Settings().new_score
+
+
+def longest_run(flags: Array) -> int:
+    """Length of the longest run of true values."""
+    ends = np.flatnonzero(np.diff(np.r_[False, flags, False]))
+    return int((ends[1::2] - ends[::2]).max(initial=0))
+
+
+def add_no_face(rows: PieceBuilder) -> None:
+    """The face columns of a person without one."""
+    rows.add(face=NAN4, face_score=np.nan, flag=np.nan, profile=False)
+    rows.add(yaw=np.nan, pitch=np.nan, eye=NAN2, read=np.nan)
+
+
+def face_quality(face: Face, ray: headpose.Ray) -> float:
     """How well a face tells people apart: cosines of the head's angles x score x height, up to 100 px, / 100."""
     frontal = np.cos(np.radians(ray.head_yaw)) * np.cos(np.radians(ray.head_pitch))
     return float(max(frontal, 0) * face.score * min(1.0, size(face.box)[1] / 100))
@@ -159,9 +197,3 @@ def add_objects(rows: PieceBuilder, position: int, found: list[Detection]) -> No
             rows.add(
                 object_position=position, object_class=COCO.index(d.name), object_score=d.score, object_box=d.box
             )  # fmt: skip
-
-
-def shrunk(bgr: Image) -> Image:
-    """The picture at the size colours are taken from."""
-    scale = LOOK_SIDE / max(bgr.shape[:2])
-    return cv2.resize(bgr, None, fx=scale, fy=scale, interpolation=cv2.INTER_AREA) if scale < 1 else bgr

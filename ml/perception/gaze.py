@@ -109,7 +109,7 @@ def look_targets(yaw: Array, pitch: Array, eye: Array, faces: Array, objects: Ar
 
 def holds(boxes: Array, point: Array) -> Array:
     """Whether each of O x 4 boxes holds a point. What somebody sits in or wears is not what they look at."""
-    return ((boxes[:, :2] <= point) & (point <= boxes[:, 2:])).all(axis=1)
+    return np.all((boxes[:, :2] <= point) & (point <= boxes[:, 2:]), axis=1)
 
 
 def ray_angles(eye: Array, ray: Array, targets: Array) -> Array:

@@ -86,8 +86,9 @@ class NanoDet:
         """Persons and objects with a score above `threshold`, boxes clipped to the picture."""
         h, w = bgr.shape[:2]
         canvas, scale = letterbox(bgr, SIDE)
-        x = ((canvas.astype(np.float32) - MEAN) / STD).transpose(2, 0, 1)[None]
-        outputs = {v.shape[1:]: v[0] for v in self._session(np.ascontiguousarray(x)).values()}
+        x = cv2.dnn.blobFromImage(canvas, 1.0, mean=MEAN.tolist())
+        x = (x / STD[:, None, None]).astype(np.float32, copy=False)
+        outputs = {v.shape[1:]: v[0] for v in self._session(x).values()}
         boxes, scores, classes = decode(outputs, threshold)
         boxes = np.clip(boxes / scale, 0, [w, h, w, h])
         return [

@@ -43,9 +43,10 @@ TRACKING_RATE = 4.0
 
 @dataclass(frozen=True)
 class Options:
-    """How a run is done. `rate`: gaze samples per second; `tracking_rate`: frames per second the tracker sees (default:
-    the smallest multiple of `rate` at or above TRACKING_RATE); `identity`: whether faces are embedded and compared;
-    `workers`: processes (default: one per core, at most two; 0: this one); `weights`: their folder (default: cache).
+    """How a run is done. `rate`: gaze samples per second; `tracking_rate`: steps per second of the tracker where people
+    move (default: the smallest multiple of `rate` at or above TRACKING_RATE); `identity`: whether faces are embedded
+    and compared; `workers`: processes (default: one per core, at most two; 0: this one); `weights`: their folder
+    (default: the cache).
     """
 
     profile: str = "embedded"
@@ -148,6 +149,7 @@ def describe(run: Run, backends: list[dict[str, Any]], sha256: str) -> dict[str,
             "identity": options.identity,
             "identity_bands": [identity.SAME, identity.ASK],
             "tracker": asdict(tracker.Settings()),
+            "calm_iou": tracker.CALM_IOU,
             "cone_deg": gaze.CONE_DEG,
             "camera_deg": gaze.CAMERA_DEG,
             "index": hashlib.sha256(run.index.seconds.tobytes()).hexdigest(),

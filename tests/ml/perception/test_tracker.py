@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ml.perception.tracker import Settings, Tracker, grown_ious, look
+from ml.perception.tracker import Settings, Tracker, calm, grown_ious, look
 
 STEP_S = 0.25
 
@@ -81,6 +81,15 @@ def test_grown_ious_by_hand() -> None:
     assert grown_ious(a, b, np.array([0.0])).tolist() == [[0, 1]]
     # grown by 10 at the sides and 2.5 above and below: 30 x 15 each, sharing 10 x 15
     assert grown_ious(a, b, np.array([10.0]))[0] == pytest.approx([150 / 750, 1])
+
+
+def test_calm_is_the_same_people_in_the_same_places() -> None:
+    people = np.array([[0, 0, 100, 300], [400, 0, 500, 300.0]])
+    assert calm(people, people[::-1] + 10)
+    assert not calm(people, people + [40, 0, 40, 0])  # IoU 60 / 140
+    assert not calm(people, people[:1])
+    assert not calm(people[:1], people)
+    assert calm(people[:0], people[:0])
 
 
 def test_look_tells_colours_apart() -> None:
