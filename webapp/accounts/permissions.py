@@ -10,10 +10,10 @@ from typing import Literal
 Role = Literal["viewer", "annotator", "reviewer", "curator", "admin"]
 Action = Literal[
     "view",  # see a project, its videos, people and events
-    "annotate",  # edit the working set and one's own sets, answer questions, comment
+    "annotate",  # edit the working set and one's own sets, derive events anew, answer questions, comment
     "review",  # adjudicate, edit the consensus set, give verdicts
     "import",  # bring videos and files in
-    "perceive",  # start perception, accept a run, apply derived events
+    "perceive",  # start perception, accept a run, change the rules that derive events
     "export",  # take data out, cut releases
     "manage_jobs",  # cancel and retry anybody's job
     "manage_members",  # give and take roles

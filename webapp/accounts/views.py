@@ -8,7 +8,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth import login, logout, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
-from django.db.models import Count, F, Max
+from django.db.models import Count, F
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -204,7 +204,7 @@ def _users(
 
 def _users_context(request: HttpRequest) -> dict[str, object]:
     wanted = request.GET.get("q", "").strip()[:100]
-    found = User.objects.annotate(projects=Count("memberships"), link_until=Max("login_links__expires"))
+    found = User.objects.annotate(projects=Count("memberships"))
     if wanted:
         found = found.filter(username__icontains=wanted) | found.filter(display_name__icontains=wanted)
     return {"people": found.order_by(F("is_active").desc(), "username")[:PAGE_SIZE], "q": wanted, "limit": PAGE_SIZE}

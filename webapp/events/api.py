@@ -30,6 +30,7 @@ class EditIn(Schema):
     object: UUID
     version: int | None = None
     fields: dict[str, Any] = {}
+    user: int | None = Field(default=None, description="Whose edit it is: a queue outlives a login.")
 
 
 class CommentIn(Schema):
@@ -38,7 +39,9 @@ class CommentIn(Schema):
 
 
 class DeriveIn(Schema):
-    preset: str = "strict"
+    """Without a preset the video keeps the rules it has."""
+
+    preset: str | None = None
     min_confidence: float | None = Field(default=None, ge=0, le=1)
 
 
@@ -72,6 +75,9 @@ def get_changes(request: UserRequest, video_id: UUID, since: int) -> dict[str, A
 
 @router.post("/videos/{uuid:video_id}/edits")
 def post_edit(request: UserRequest, video_id: UUID, edit: EditIn) -> Any:
+    if edit.user is not None and edit.user != request.user.id:
+        sentence = "You are logged in as somebody else than the person who made this edit."
+        return HttpResponse(json.dumps({"error": sentence}), status=401, content_type="application/json")
     check_video(request.user, video_id, "annotate")
     wanted = ledger.EditRequest(edit.id, edit.kind, edit.object, edit.version, edit.fields)
     try:
@@ -90,8 +96,8 @@ def get_event(request: UserRequest, event_id: UUID) -> dict[str, Any]:
 @router.post("/events/{uuid:event_id}/comments")
 def post_comment(request: UserRequest, event_id: UUID, comment: CommentIn) -> dict[str, Any]:
     event = _event(request, event_id, "annotate")
-    services.add_comment(event=event, user=request.user, id=comment.id, text=comment.text)
-    return queries.event_story(event)
+    ledger.comment(event=event, user=request.user, id=comment.id, text=comment.text)
+    return queries.event_story(_event(request, event_id, "view"))
 
 
 def _event(request: UserRequest, event_id: UUID, action: Any) -> Event:
@@ -117,9 +123,11 @@ def get_triage(request: UserRequest, slug: str, type: str = "", skip: str = "") 
 @router.post("/videos/{uuid:video_id}/derive")
 def post_derive(request: UserRequest, video_id: UUID, wanted: DeriveIn) -> dict[str, Any]:
     video = video_for(request.user, video_id, "annotate")
-    job = derivation.request_derivation(
-        video=video, user=request.user, preset=wanted.preset, min_confidence=wanted.min_confidence
-    )
+    rules = derivation.rules_of(video)
+    if wanted.preset is not None and (wanted.preset, wanted.min_confidence) != rules:
+        check(request.user, video.project_id, "perceive")  # other rules change everybody's proposals
+        rules = wanted.preset, wanted.min_confidence
+    job = derivation.request_derivation(video=video, user=request.user, preset=rules[0], min_confidence=rules[1])
     return {"job": str(job.id)}
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import pghistory
 from django.db import transaction
+from django.db.models import Max, Q
 from django.utils import timezone
 
 from webapp.accounts.models import User
@@ -29,6 +30,7 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.lib.errors import Refused, Stale
 from webapp.library.models import Video
+from webapp.tracks.queries import roots_of
 
 PRESETS = ("strict", "grasp-compat")
 SAME_EVENT_TIOU = 0.5
@@ -58,6 +60,33 @@ def request_derivation(
         raise Refused("This video has no accepted run to derive events from.", "video")
     parameters = {"preset": preset, "min_confidence": min_confidence}
     return jobs.create(project=video.project, kind="derive", queue="cpu", video=video, parameters=parameters, user=user)
+
+
+def rules_of(video: Video) -> tuple[str, float | None]:
+    """Preset and least confidence the video's events were last derived with; strict without a floor at first."""
+    last = Derivation.objects.filter(video=video).exclude(applied=None).order_by("-applied").first()
+    return (last.preset, last.min_confidence) if last else ("strict", None)
+
+
+# edits after which the rules may say something else
+MOVING = (
+    "person.merge",
+    "person.split",
+    "tracklet.assign",
+    "identity.answer",
+    "correction.create",
+    "correction.update",
+    "correction.delete",
+)
+
+
+def is_due(video: Video) -> bool:
+    """Identity or gaze was edited since events were last derived."""
+    if video.run_id is None:
+        return False
+    since = Edit.objects.filter(video=video, kind="events.derive").aggregate(last=Max("revision"))["last"] or 0
+    moved = Q(kind__in=MOVING) | Q(kind="undo", undoes__kind__in=(*MOVING, "undo"))
+    return Edit.objects.filter(moved, video=video, revision__gt=since).exists()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -118,7 +147,8 @@ def _covers(known: Known, proposal: Row) -> bool:
 def _said(machine: Row | None) -> Row | None:
     if machine is None or machine.get("gone"):
         return None
-    return {key: value for key, value in machine.items() if key not in ("stale", "gone", "run")}
+    told = {key: value for key, value in machine.items() if key not in ("stale", "gone", "run")}
+    return told | {"roles": sorted(map(list, machine["roles"]))}
 
 
 @dataclass(frozen=True)
@@ -153,8 +183,6 @@ def _roles(pairs: Any) -> tuple[tuple[str, str], ...]:
 
 def known_events(video: Video) -> list[Known]:
     """Every shared event of the video; persons as their roots, so that a merge does not make events look new."""
-    from webapp.tracks.acceptance import roots_of
-
     roots = roots_of(video)
     found = Event.objects.filter(video=video, set__kind__in=["proposal", "working"]).select_related("set")
     return [
@@ -165,7 +193,7 @@ def known_events(video: Video) -> list[Known]:
             end=e.end,
             roles=_roles((roots[str(p.person_id)], p.role) for p in e.participations.all()),
             human=e.set.kind == "working",
-            machine=e.machine and e.machine | {"roles": [[roots.get(p, p), r] for p, r in e.machine["roles"]]},
+            machine=e.machine and _rooted(e.machine, roots),
         )
         for e in found.prefetch_related("participations").order_by("start", "id")
     ]
@@ -179,22 +207,29 @@ def compute(*, video: Video, job: Job | None, preset: str, min_confidence: float
     """Derive events and store how they differ from what is there. Reads files: workers only."""
     from webapp.events.deriving import propose
 
-    with transaction.atomic():  # one state of tracklets, corrections and events
-        locked = Video.objects.select_for_update(of=("self",)).select_related("run", "blob").get(id=video.id)
-        if locked.run is None:
-            raise Refused("This video has no accepted run to derive events from.", "video")
-        proposals = propose(video=locked, preset=preset, min_confidence=min_confidence)
-        found = difference(proposals, known_events(locked))
-        Derivation.objects.filter(video=locked, applied=None).delete()
-        return Derivation.objects.create(
-            job=job,
-            video=locked,
-            run=locked.run,
-            preset=preset,
-            min_confidence=min_confidence,
-            revision=locked.revision,
-            difference=found,
-        )
+    for last_try in (False, False, True):
+        with transaction.atomic():
+            videos = Video.objects.select_for_update(of=("self",)) if last_try else Video.objects.all()
+            seen = videos.select_related("run", "blob").get(id=video.id)
+            if seen.run is None:
+                raise Refused("This video has no accepted run to derive events from.", "video")
+            proposals = propose(video=seen, preset=preset, min_confidence=min_confidence)
+            # the slow part held no lock: saves went on, and what they changed must be read again
+            locked = Video.objects.select_for_update().get(id=video.id)
+            if locked.revision != seen.revision:
+                continue
+            found = difference(proposals, known_events(locked))
+            Derivation.objects.filter(video=locked, applied=None).delete()
+            return Derivation.objects.create(
+                job=job,
+                video=locked,
+                run=seen.run,
+                preset=preset,
+                min_confidence=min_confidence,
+                revision=locked.revision,
+                difference=found,
+            )
+    raise AssertionError("the last try holds the lock")
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -255,17 +290,29 @@ def _fetched(ids: list[Any]) -> list[Event]:
 
 def _change(video: Video, items: list[Row]) -> list[Change]:
     machines = {item["id"]: item["machine"] for item in items}
-    before = {str(e.id): rows.event_row(e) for e in _fetched(list(machines))}
-    events = Event.objects.filter(id__in=machines, video=video, set__kind="proposal")
-    touched = []
-    for event in events:
-        machine = machines[str(event.id)]
+    found = [e for e in _fetched(list(machines)) if e.set.kind == "proposal"]
+    before = {str(e.id): rows.event_row(e) for e in found}
+    roots = roots_of(video)
+    for event in found:
+        machine = _as_named(machines[str(event.id)], event, roots)
+        assert machine is not None
         event.start, event.end, event.confidence = machine["start"], machine["end"], machine["confidence"]
         event.details, event.machine = machine["details"], machine
         event.version += 1
-        touched.append(event)
-    Event.objects.bulk_update(touched, ["start", "end", "confidence", "details", "machine", "version"])
-    return [("event", str(e.id), before[str(e.id)], rows.event_row(e)) for e in _fetched([e.id for e in touched])]
+    Event.objects.bulk_update(found, ["start", "end", "confidence", "details", "machine", "version"])
+    return [("event", str(e.id), before[str(e.id)], rows.event_row(e)) for e in found]
+
+
+def _as_named(machine: Row | None, event: Event, roots: dict[str, str]) -> Row | None:
+    """The proposal with the event's own words for people: somebody merged keeps the name the event has."""
+    if machine is None:
+        return None
+    own = {(roots[str(p.person_id)], p.role): str(p.person_id) for p in event.participations.all()}
+    return machine | {"roles": sorted([own.get((person, role), person), role] for person, role in machine["roles"])}
+
+
+def _rooted(machine: Row, roots: dict[str, str]) -> Row:
+    return machine | {"roles": sorted([roots.get(person, person), role] for person, role in machine["roles"])}
 
 
 def _remove(video: Video, ids: list[str]) -> list[Change]:
@@ -278,14 +325,16 @@ def _remove(video: Video, ids: list[str]) -> list[Change]:
 def _attach(video: Video, items: list[Row]) -> list[Change]:
     """Tell human events what the rules say now; the human's own fields stay."""
     machines = {item["id"]: item["machine"] for item in items}
-    before = {str(e.id): rows.event_row(e) for e in _fetched(list(machines))}
+    found = _fetched(list(machines))
+    before = {str(e.id): rows.event_row(e) for e in found}
+    roots = roots_of(video)
     touched = []
-    for event in Event.objects.filter(id__in=machines, video=video):
-        machine, was = machines[str(event.id)], event.machine
+    for event in found:
+        machine, was = _as_named(machines[str(event.id)], event, roots), event.machine
         if machine is None:
             event.machine = was and was | {"gone": True, "stale": True}
         else:
-            moved = was is not None and any(was[name] != machine[name] for name in TOLD)
+            moved = was is not None and any(_rooted(was, roots)[name] != _rooted(machine, roots)[name] for name in TOLD)
             event.machine = machine | ({"stale": True} if moved else {})
         event.version += 1
         touched.append(event)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pghistory
-from django.db import transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from webapp.accounts.models import User
@@ -22,6 +22,7 @@ from webapp.events.services import Change, Fields
 from webapp.lib.errors import Refused, Stale
 from webapp.library.models import Video
 from webapp.tracks import editing
+from webapp.tracks.models import Person
 
 Handler = Callable[..., list[Change]]
 
@@ -63,6 +64,13 @@ def apply_edit(*, video_id: UUID, user: User, edit: EditRequest) -> Edit:
 
     Raises Stale (made from another version), Refused (makes no sense), with nothing changed.
     """
+    try:
+        return _apply(video_id, user, edit)
+    except IntegrityError as error:  # something this edit names vanished, by an undo of somebody else's
+        raise Refused("This edit names somebody or something that is no longer there.", "object") from error
+
+
+def _apply(video_id: UUID, user: User, edit: EditRequest) -> Edit:
     with transaction.atomic(), pghistory.context(user=user.pk, edit=str(edit.id), why=edit.kind):
         video = Video.objects.select_for_update().get(id=video_id)
         known = Edit.objects.filter(id=edit.id).first()
@@ -72,6 +80,9 @@ def apply_edit(*, video_id: UUID, user: User, edit: EditRequest) -> Edit:
             return known
         undone = _undone(video, edit) if edit.kind == "undo" else None
         changes = _undo(video, user, undone) if undone else _dispatch(video, user, edit)
+        if undone:
+            with connection.cursor() as cursor:  # a restored row may name a person who is gone: say so now
+                cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
         return record(video=video, user=user, id=edit.id, kind=edit.kind, changes=changes, undoes=undone)
 
 
@@ -83,7 +94,11 @@ def record(
     for proposed, reviewed in map(_counted, changes):
         video.proposed_count += proposed
         video.reviewed_count += reviewed
-    video.save(update_fields=["revision", "proposed_count", "reviewed_count"])
+    fields = ["revision", "proposed_count", "reviewed_count"]
+    if any(kind == "person" for kind, _, _, _ in changes):
+        video.person_count = Person.objects.filter(video=video, merged_into=None).count()
+        fields.append("person_count")
+    video.save(update_fields=fields)
     return Edit.objects.create(
         id=id,
         video=video,
@@ -93,6 +108,17 @@ def record(
         undoes=undoes,
         changes=[{"kind": k, "id": i, "before": before, "after": after} for k, i, before, after in changes],
     )
+
+
+def comment(*, event: Event, user: User, id: UUID, text: str) -> None:
+    """Say something about an event. A proposal somebody spoke about is kept, which is an edit of its own."""
+    with transaction.atomic(), pghistory.context(user=user.pk, why="event.comment"):
+        video = Video.objects.select_for_update().get(id=event.video_id)
+        locked = Event.objects.select_for_update(of=("self",)).select_related("set", "video").get(id=event.id)
+        services.add_comment(event=locked, user=user, id=id, text=text)
+        changes = services.keep(event=locked, user=user)
+        if changes:
+            record(video=video, user=user, id=uuid4(), kind="event.comment", changes=changes)
 
 
 def _counted(change: Change) -> tuple[int, int]:
@@ -136,6 +162,8 @@ def _undone(video: Video, edit: EditRequest) -> Edit:
         raise Refused("The edit to undo is not known here.", "object")
     if target.undone_by.exists():
         raise Refused("This edit was undone already.", "object")
+    if target.kind == "run.accept":
+        raise Refused("Accepting a run cannot be undone; run perception again or accept another run.", "object")
     return target
 
 

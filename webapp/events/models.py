@@ -10,6 +10,7 @@ import uuid
 
 import pghistory
 from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import F, Q
 
@@ -120,7 +121,10 @@ class Participation(models.Model):
 
 @pghistory.track()
 class GazeCorrection(models.Model):
-    """Where a person looks during a span, by a human's word: keyed on the person, never on a run."""
+    """Where a person looks during a span, by a human's word: keyed on the person, never on a run.
+
+    Where several cover one moment, the one changed last counts.
+    """
 
     class Kind(models.TextChoices):
         POINT = "point"
@@ -140,12 +144,14 @@ class GazeCorrection(models.Model):
     x = models.FloatField(null=True, blank=True, help_text="Normalised picture coordinates of a point or object.")
     y = models.FloatField(null=True, blank=True)
     target_person = models.ForeignKey(
-        "tracks.Person", on_delete=models.CASCADE, null=True, blank=True, related_name="+"
+        "tracks.Person", on_delete=models.CASCADE, null=True, blank=True, related_name="looked_at_by"
     )
     version = models.PositiveIntegerField(default=1)
+    changed = models.DateTimeField(auto_now=True)
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
 
     class Meta:
+        ordering = ["changed", "id"]
         constraints = [
             models.CheckConstraint(condition=Q(end__gt=F("start")), name="correction_not_empty"),
             models.CheckConstraint(
@@ -180,10 +186,11 @@ class Coverage(models.Model):
 
 
 class Comment(models.Model):
-    """A remark on an event."""
+    """A remark on an event. It outlives a deletion: an undo brings the event back under its id, with its comments."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="comments")
+    video = models.ForeignKey("library.Video", on_delete=models.CASCADE, related_name="comments")
+    event = models.ForeignKey(Event, on_delete=models.DO_NOTHING, db_constraint=False, related_name="comments")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     text = models.TextField()
     created = models.DateTimeField(auto_now_add=True)
@@ -212,6 +219,9 @@ class Edit(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["video", "revision"], name="edit_revision_once")]
+        indexes = [  # one object's history, and who made the other version of a conflict
+            GinIndex(fields=["changes"], name="edit_by_object", opclasses=["jsonb_path_ops"])
+        ]
 
     def __str__(self) -> str:
         return f"{self.kind} at {self.revision}"

@@ -12,7 +12,7 @@ from django.db.models.functions import Cast
 
 from webapp.accounts.access import allowed
 from webapp.accounts.models import User
-from webapp.events import rows
+from webapp.events import derivation, rows
 from webapp.events.ledger import public_change
 from webapp.events.models import Coverage, Derivation, Edit, Event, GazeCorrection
 from webapp.library.models import Project, Video
@@ -48,11 +48,12 @@ def bundle(video: Video, user: User) -> dict[str, Any]:
         "persons": [rows.person_row(p) for p in Person.objects.filter(video=video)],
         "tracklets": tracklet_columns(video.run),
         "events": event_columns(video),
-        "corrections": [rows.correction_row(c) for c in GazeCorrection.objects.filter(video=video).order_by("start")],
+        "corrections": [rows.correction_row(c) for c in GazeCorrection.objects.filter(video=video)],
         "coverage": [rows.coverage_row(c) for c in Coverage.objects.filter(video=video).order_by("start")],
         "identity": [rows.identity_row(i) for i in IdentityProposal.objects.filter(video=video)],
         "me": {"id": user.id, "name": user.shown_name, "actions": allowed(user, video.project_id)},
         "derivation": newest_derivation(video),
+        "rederive": derivation.is_due(video),
         "layers": layers(video),
     }
 
@@ -222,6 +223,7 @@ def history(event: Event) -> list[dict[str, Any]]:
                         "when": edit.created.isoformat(),
                         "who": who,
                         "what": what,
+                        "row": rows.public(change["after"]),
                     }
                 )
     return story

@@ -41,9 +41,14 @@ def frame(fields: Fields, name: str) -> int:
 
 def text(fields: Fields, name: str, most: int) -> str:
     value = fields.get(name, "")
-    if not isinstance(value, str) or len(value) > most or "\x00" in value:
+    if not isinstance(value, str) or len(value) > most or not storable(value):
         raise Refused(f"{name!r} must be text of at most {most} characters.", name)
     return value.strip()
+
+
+def storable(text: str) -> bool:
+    """Whether the database can hold the text: no NUL, and no half of a surrogate pair."""
+    return "\x00" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
 def known_persons(video: Video, ids: list[str], field: str) -> None:
@@ -132,7 +137,7 @@ def update_event(*, video: Video, user: User, id: UUID, version: int | None, fie
     if "note" in fields:
         event.note = text(fields, "note", 4000)
     if {"start", "end", "type", "participants"} & fields.keys():
-        _check(video, event, people)
+        _check(video, event, people, before)
     if event.set.kind != "working":
         event.set = rows.set_of(video, "working")
     if event.machine:
@@ -162,20 +167,36 @@ def _status(value: Any) -> str:
     return str(value)
 
 
-def _check(video: Video, event: Event, people: list[list[str]]) -> None:
-    check_span(event.start, event.end, video.frames, video.shots)
+def _check(video: Video, event: Event, people: list[list[str]], before: rows.Row | None = None) -> None:
+    """Raises Refused when the event makes no sense. An event that a later run's cut runs through may still be changed,
+    as long as it does not grow over the cut's side.
+    """
+    grows = before is None or event.start < before["start"] or event.end > before["end"]
+    check_span(event.start, event.end, video.frames, video.shots if grows else [])
     check_roles(event.type, [(person, role) for person, role in people])
 
 
 def add_comment(*, event: Event, user: User, id: UUID, text: str) -> Comment:
-    """A remark on an event; the same id again is the same remark."""
+    """A remark on an event; the same id again is the same remark. Called inside the ledger's `comment`."""
     words = text.strip()
-    if not words or len(words) > 4000 or "\x00" in words:
+    if not words or len(words) > 4000 or not storable(words):
         raise Refused("A comment has between 1 and 4000 characters.", "text")
     known = Comment.objects.filter(id=id).first()
     if known is not None and (known.event_id != event.id or known.user_id != user.id):
         raise Refused("This id is taken.", "id")
-    return known or Comment.objects.create(id=id, event=event, user=user, text=words)
+    return known or Comment.objects.create(id=id, video_id=event.video_id, event=event, user=user, text=words)
+
+
+def keep(*, event: Event, user: User) -> list[Change]:
+    """A human's word was said on a proposal: it moves to the working set, so that no new derivation removes it."""
+    if event.set.kind == "working":
+        return []
+    before = rows.event_row(event)
+    event.set = rows.set_of(event.video, "working")
+    event.version += 1
+    event.changed_by = user
+    event.save()
+    return [("event", str(event.id), before, rows.event_row(event, before["participants"]))]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -45,18 +45,21 @@ def import_file(*, path: Path, project: Project, user: User | None, video: Video
     if not len(gaze.frames):
         raise Refused(f"{path.name}: there is no frame in this file.", "file")
     with transaction.atomic():
+        sha256 = hashlib.sha256(data).hexdigest()
         if video is None:
-            video = _video_without_pixels(gaze, path, project, user)
+            video_id = uuid.uuid5(NAMESPACE, f"{project.id} {sha256}")
+            known_video = Video.objects.filter(id=video_id).first()
+            video = known_video or _video_without_pixels(video_id, gaze, path, project, user)
         elif gaze.frames[-1] >= video.frames:
             raise Refused(
                 f"{path.name}: frame_idx {gaze.frames[-1]} lies outside {video.name!r} ({video.frames} frames).",
                 "file",
             )
-        run_id = uuid.uuid5(NAMESPACE, f"{video.id} {hashlib.sha256(data).hexdigest()}")
+        run_id = uuid.uuid5(NAMESPACE, f"{video.id} {sha256}")
         known = Run.objects.filter(id=run_id).first()
         if known is None:
             with tempfile.TemporaryDirectory(prefix="sightline-") as scratch:
-                manifest = write_run(gaze, video, Path(scratch), hashlib.sha256(data).hexdigest())
+                manifest = write_run(gaze, video, Path(scratch), sha256)
                 known = services.add_run(
                     run_id=run_id,
                     video=video,
@@ -70,11 +73,12 @@ def import_file(*, path: Path, project: Project, user: User | None, video: Video
     return Run.objects.get(id=run_id)
 
 
-def _video_without_pixels(gaze: GazeFile, path: Path, project: Project, user: User | None) -> Video:
+def _video_without_pixels(id: uuid.UUID, gaze: GazeFile, path: Path, project: Project, user: User | None) -> Video:
     name = Path(gaze.video_path.replace("\\", "/")).name or path.name
     seconds = frame_seconds(gaze)
     width, height = picture_size(gaze)
     return Video.objects.create(
+        id=id,
         project=project,
         name=name[:255],
         state=Video.State.READY,

@@ -73,11 +73,16 @@ def put_folder(folder: Path, prefix: str) -> None:
 
 
 def delete_tree(prefix: str) -> None:
-    """Remove everything below a prefix."""
+    """Remove a stored file, or everything below a prefix. Raises OSError when something stays."""
     here = local_path(prefix)
     if here is not None:
-        shutil.rmtree(here, ignore_errors=True)
+        if here.is_dir():
+            shutil.rmtree(here)
+        else:
+            here.unlink(missing_ok=True)
         return
+    if default_storage.exists(prefix):
+        default_storage.delete(prefix)
     folders, files = default_storage.listdir(prefix)
     for name in files:
         default_storage.delete(f"{prefix}/{name}")

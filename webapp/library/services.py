@@ -19,7 +19,7 @@ from django.utils.text import slugify
 from webapp.accounts.models import User
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
-from webapp.lib import storage
+from webapp.lib import history, storage
 from webapp.lib.errors import Refused
 from webapp.library.models import Blob, Project, Upload, Video
 
@@ -188,14 +188,24 @@ def _delete(video_id: UUID, sha256: str | None) -> bool:
     if row.blob_id != sha256:
         return False
     begun = row.jobs.filter(parameters__has_key="run").values_list("parameters__run", flat=True)
-    folders = [f"runs/{run_id}" for run_id in {*map(str, row.runs.values_list("id", flat=True)), *begun}]
+    runs = list(row.runs.values_list("id", flat=True))
+    folders = [f"runs/{run_id}" for run_id in {*map(str, runs), *begun}]
     folders.append(f"incoming/{video_id}")
+    arrived = list(Upload.objects.filter(video=row))
+    Upload.objects.filter(video=row).delete()
     row.delete()
+    history.erase(video=video_id, runs=runs)
+    transaction.on_commit(lambda: _forget(arrived))
     if sha256 is not None and not Video.objects.filter(blob_id=sha256).exists():
         Blob.objects.filter(sha256=sha256).delete()
         folders.append(f"blobs/{sha256}")
     transaction.on_commit(lambda: _erase(folders, sha256))
     return True
+
+
+def _forget(uploads: list[Upload]) -> None:
+    for upload in uploads:
+        upload_path(upload).unlink(missing_ok=True)
 
 
 def _erase(folders: list[str], sha256: str | None) -> None:

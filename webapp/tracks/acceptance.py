@@ -20,9 +20,11 @@ from webapp.events import derivation
 from webapp.events.models import Derivation, Edit, Event, GazeCorrection
 from webapp.events.rules import words
 from webapp.lib import storage
+from webapp.lib.errors import Refused
 from webapp.library.models import Video
 from webapp.tracks import services
 from webapp.tracks.models import IdentityProposal, Person, Run, Tracklet
+from webapp.tracks.queries import roots_of
 from webapp.tracks.services import Plan
 
 BOX_COLUMNS = ["frame", "track", "body_x1", "body_y1", "body_x2", "body_y2"]
@@ -34,15 +36,17 @@ def plan(*, video: Video, run: Run) -> Plan:
     pieces = [Piece(t["track"], t["start"], t["end"]) for t in run.manifest["tracks"]]
     found: dict[Piece, str] = {}
     roots = roots_of(video)
+    hand: set[int] = set()
     if video.run is not None:
         tracklets = list(Tracklet.objects.filter(run=video.run))
-        pieces = relink.cut_pieces(pieces, hand_cuts(tracklets))
+        hand = hand_cuts(tracklets)
+        pieces = relink.cut_pieces(pieces, hand)
         found = relink.assign(new, pieces, boxes_of(video.run), pieces_by_person(tracklets, roots))
     identity = run.manifest.get("identity", [])
     alike = [(i["a"], i["b"], i["similarity"]) for i in identity if i["band"] == "same"]
     alike = without_refused(video, alike, found, roots)
     owner = relink.follow_faces(order_left_to_right(pieces, new), found, alike)
-    rows = joined(sorted((p.track, p.start, p.end, key) for p, key in owner.items()))
+    rows = joined(sorted((p.track, p.start, p.end, key) for p, key in owner.items()), hand)
     asked = {
         (*sorted((owner[p], owner[q])), i["similarity"])
         for i in identity
@@ -56,18 +60,29 @@ def plan(*, video: Video, run: Run) -> Plan:
     return Plan(
         tracklets=rows,
         identity=[(a, b, s) for (a, b), s in sorted(strongest.items())],
-        conflicts=conflicts(video, rows, roots),
+        conflicts=conflicts(video, rows, roots, [shot["start"] for shot in run.manifest["shots"]]),
     )
 
 
-def joined(rows: list[tuple[int, int, int, str]]) -> list[tuple[int, int, int, str]]:
-    """Neighbouring pieces of one track and person are one tracklet again. `rows`: (track, start, end, key) sorted."""
-    result: list[tuple[int, int, int, str]] = []
-    for track, start, end, key in rows:
-        if result and result[-1][0] == track and result[-1][2] == start and result[-1][3] == key:
-            result[-1] = (track, result[-1][1], end, key)
+Row = tuple[int, int, int, str, bool]  # raw track, start, end, person key, cut by hand
+
+
+def joined(pieces: list[tuple[int, int, int, str]], cuts: set[int]) -> list[Row]:
+    """Neighbouring pieces of one track and person are one tracklet again. `pieces`: (track, start, end, key) sorted.
+
+    Pieces that stay apart at a frame of `cuts` keep saying that a human cut there: the next run is cut there, too.
+    """
+    result: list[Row] = []
+    for track, start, end, key in pieces:
+        last = result[-1] if result else None
+        touches = last is not None and last[0] == track and last[2] == start
+        if last is not None and touches and last[3] == key:
+            result[-1] = (track, last[1], end, key, last[4])
+        elif last is not None and touches and start in cuts:
+            result[-1] = (*last[:4], True)
+            result.append((track, start, end, key, True))
         else:
-            result.append((track, start, end, key))
+            result.append((track, start, end, key, False))
     return result
 
 
@@ -75,18 +90,6 @@ def boxes_of(run: Run) -> Boxes:
     with storage.local(f"{run.folder}/samples.parquet") as path:
         table = pq.read_table(path, columns=BOX_COLUMNS)
     return Boxes.from_columns({name: table[name].to_numpy() for name in BOX_COLUMNS})
-
-
-def roots_of(video: Video) -> dict[str, str]:
-    """Person id -> id of the person it was merged into, in the end."""
-    parents = {str(p.id): str(p.merged_into_id or "") for p in Person.objects.filter(video=video)}
-
-    def root(person: str) -> str:
-        while parents[person]:
-            person = parents[person]
-        return person
-
-    return {person: root(person) for person in parents}
 
 
 def hand_cuts(tracklets: list[Tracklet]) -> set[int]:
@@ -136,10 +139,10 @@ def without_refused(
 # Human edits that no longer fit
 
 
-def conflicts(video: Video, rows: list[tuple[int, int, int, str]], roots: Mapping[str, str]) -> list[dict[str, Any]]:
+def conflicts(video: Video, rows: list[Row], roots: Mapping[str, str], shots: list[int]) -> list[dict[str, Any]]:
     """One entry for each human edit about somebody the new run does not see there: {sentence, kind, id, frame}."""
     seen: dict[str, list[tuple[int, int]]] = defaultdict(list)
-    for _, start, end, key in rows:
+    for _, start, end, key, _ in rows:
         seen[key].append((start, end))
     names = {str(p.id): str(p) for p in Person.objects.filter(video=video)}
 
@@ -148,7 +151,7 @@ def conflicts(video: Video, rows: list[tuple[int, int, int, str]], roots: Mappin
 
     return [
         *_lost_people(video, seen, roots, names),
-        *_lost_events(video, visible, names),
+        *_lost_events(video, visible, names, shots),
         *_lost_corrections(video, visible, names),
     ]
 
@@ -174,7 +177,7 @@ def _lost_people(video: Video, seen: Any, roots: Mapping[str, str], names: Mappi
     ]
 
 
-def _lost_events(video: Video, visible: Any, names: Mapping[str, str]) -> list[dict[str, Any]]:
+def _lost_events(video: Video, visible: Any, names: Mapping[str, str], shots: list[int]) -> list[dict[str, Any]]:
     spoken = (
         Event.objects.filter(video=video)
         .exclude(set__kind="proposal")
@@ -184,13 +187,16 @@ def _lost_events(video: Video, visible: Any, names: Mapping[str, str]) -> list[d
     )
     found = []
     for event in spoken:
+        what = f"{words(event.type).capitalize()} at frames {event.start}-{event.end - 1}"
         people = {str(p.person_id) for p in event.participations.all()}
         gone = sorted(names[p] for p in people if not visible(p, event.start, event.end))
-        if gone:
+        crossed = [cut for cut in shots if event.start < cut < event.end]
+        faults = [f"this run does not see {' and '.join(gone)} there"] if gone else []
+        faults += [f"this run finds a cut at frame {crossed[0]}"] if crossed else []
+        if faults:
             found.append(
                 {
-                    "sentence": f"{words(event.type).capitalize()} at frames {event.start}-{event.end - 1}: this run "
-                    f"does not see {' and '.join(gone)} there.",
+                    "sentence": f"{what}: {', and '.join(faults)}.",
                     "kind": "event",
                     "id": str(event.id),
                     "frame": event.start,
@@ -208,7 +214,7 @@ def _lost_corrections(video: Video, visible: Any, names: Mapping[str, str]) -> l
             "id": str(c.id),
             "frame": c.start,
         }
-        for c in GazeCorrection.objects.filter(video=video).order_by("start")
+        for c in GazeCorrection.objects.filter(video=video).order_by("start", "id")
         if not visible(str(c.person_id), c.start, c.end)
     ]
 
@@ -239,10 +245,22 @@ def settle(*, run: Run, user: User | None) -> bool:
 
 
 def accept(*, run: Run, user: User | None) -> None:
-    """Accept a layer and derive events from it, comparing again when the video was edited meanwhile."""
+    """Accept a layer and derive events from it, comparing again when the video was edited meanwhile.
+
+    Raises Refused when edits no longer fit that the person who accepted cannot have seen: the new report is kept, to be
+    looked at before accepting again.
+    """
     if run.state == Run.State.LAYER:
         if run.report.get("revision") != Video.objects.values_list("revision", flat=True).get(id=run.video_id):
+            shown = {(c["kind"], c["id"]) for c in run.report.get("conflicts", [])}
             compare(run=run)
+            fresh = [c for c in run.report["conflicts"] if (c["kind"], c["id"]) not in shown]
+            if fresh:
+                raise Refused(
+                    f"The video was edited since this run was compared with it, and {len(fresh)} more edits no longer "
+                    "fit. Look at them and accept again.",
+                    "run",
+                )
         run = services.accept_run(run=run, user=user)
     derive_once(run=run)
 
@@ -258,5 +276,6 @@ def derive_once(*, run: Run) -> None:
     if Derivation.objects.filter(run=run).exclude(applied=None).exists():
         return
     video = Video.objects.get(id=run.video_id)
-    found = derivation.compute(video=video, job=None, preset="strict", min_confidence=None)
+    preset, floor = derivation.rules_of(video)
+    found = derivation.compute(video=video, job=None, preset=preset, min_confidence=floor)
     derivation.apply(derivation=found, user=None)

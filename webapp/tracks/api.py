@@ -48,8 +48,8 @@ def get_run(request: UserRequest, run_id: UUID) -> dict[str, Any]:
         "report": {
             "current": report.get("revision") == run.video.revision,
             "conflicts": report.get("conflicts", []),
-            "new_persons": len({key for _, _, _, key in report.get("tracklets", []) if key.startswith("new-")}),
-            "known_persons": len({key for _, _, _, key in report.get("tracklets", []) if not key.startswith("new-")}),
+            "new_persons": len({row[3] for row in report.get("tracklets", []) if row[3].startswith("new-")}),
+            "known_persons": len({row[3] for row in report.get("tracklets", []) if not row[3].startswith("new-")}),
         },
     }
 

@@ -112,7 +112,9 @@ def give_number(video: Video) -> int:
 
 def refuse_if_used(person: Person) -> None:
     """A person who is about to vanish by undo must not take later work with them."""
-    if person.tracklets.exists() or person.participations.exists() or person.corrections.exists():
+    used = (person.tracklets, person.participations, person.corrections, person.looked_at_by)
+    covered = person.video.coverage.filter(persons__contains=[str(person.id)])
+    if any(rows_.exists() for rows_ in used) or covered.exists():
         raise Refused(f"{person} is used by later edits; undo those first.", "object")
     if person.aliases.exists() or person.merged_into_id is not None:
         raise Refused(f"{person} was merged since; undo that first.", "object")

@@ -31,12 +31,12 @@ ABANDONED_S = 3600  # seconds after which files without a row are nobody's
 class Plan:
     """What acceptance of a run would write.
 
-    `tracklets`: (track, start, end, person key), where a key is an existing person's id or "new-0", "new-1", ... in the
-    order of their numbers. `identity`: (key, key, similarity) of persons to ask about; tracks whose faces are alike
-    enough share a key already.
+    `tracklets`: (track, start, end, person key, cut by hand), where a key is an existing person's id or "new-0",
+    "new-1", ... in the order of their numbers. `identity`: (key, key, similarity) of persons to ask about; tracks whose
+    faces are alike enough share a key already.
     """
 
-    tracklets: list[tuple[int, int, int, str]]
+    tracklets: list[tuple[int, int, int, str, bool]]
     identity: list[tuple[str, str, float]] = field(default_factory=list)
     conflicts: list[dict[str, Any]] = field(default_factory=list)
 
@@ -51,13 +51,23 @@ def request_perception(
         raise Refused("The sampling rate must lie between 0.1 and 120 per second.", "rate")
     if video.state != Video.State.READY or not video.has_pixels:
         raise Refused("Perception needs a video whose import is done.", "video")
-    waiting = Job.objects.filter(video=video, kind="perceive", state__in=[Job.State.QUEUED, Job.State.RUNNING]).first()
-    if waiting is not None:
-        return waiting
-    parameters = {"profile": profile, "rate": rate, "tracking_rate": tracking_rate, "run": str(uuid.uuid4())}
-    return jobs.create(
-        project=video.project, kind="perceive", queue="gpu", video=video, parameters=parameters, user=user
-    )
+    parameters: dict[str, Any] = {"profile": profile, "rate": rate, "tracking_rate": tracking_rate}
+    with transaction.atomic():
+        Video.objects.select_for_update().get(id=video.id)  # two requests at once: the second sees the first
+        live = Job.objects.filter(video=video, kind="perceive", state__in=[Job.State.QUEUED, Job.State.RUNNING])
+        waiting = live.first()
+        if waiting is None:
+            return jobs.create(
+                project=video.project,
+                kind="perceive",
+                queue="gpu",
+                video=video,
+                parameters=parameters | {"run": str(uuid.uuid4())},
+                user=user,
+            )
+    if any(waiting.parameters.get(name) != value for name, value in parameters.items()):
+        raise Refused("Perception is under way for this video with other settings; cancel that or wait.", "video")
+    return waiting
 
 
 def add_run(
@@ -141,8 +151,8 @@ def _write_plan(video: Video, run: Run) -> list[Change]:
     video.next_person += len(fresh)
     video.save(update_fields=["next_person"])
     Tracklet.objects.bulk_create(
-        Tracklet(run=run, track=track, start=start, end=end, person=people[key])
-        for track, start, end, key in report["tracklets"]
+        Tracklet(run=run, track=track, start=start, end=end, person=people[key], human=human)
+        for track, start, end, key, human in report["tracklets"]
     )
     _write_identity(video, report["identity"], people)
     return [("person", str(p.id), None, rows.person_row(p)) for p in fresh]
@@ -173,9 +183,17 @@ def request_acceptance(*, run: Run, user: User) -> Job:
 
 
 def discard_run(*, run: Run) -> None:
-    """Remove a layer nobody accepted, with its files."""
-    if run.state != Run.State.LAYER:
-        raise Refused("Only a run that waits can be discarded.", "run")
-    folder = run.folder
-    run.delete()
-    transaction.on_commit(lambda: storage.delete_tree(folder))
+    """Remove a layer nobody accepted, with its files; an acceptance that waits is cancelled."""
+    with transaction.atomic():
+        Video.objects.select_for_update().get(id=run.video_id)
+        row = Run.objects.select_for_update().filter(id=run.id).first()
+        if row is None or row.state != Run.State.LAYER:
+            raise Refused("Only a run that waits can be discarded.", "run")
+        accepting = Job.objects.filter(video=row.video, kind="accept", parameters__run=str(row.id))
+        if accepting.filter(state=Job.State.RUNNING).exists():
+            raise Refused("This run is being accepted.", "run")
+        for job in accepting.filter(state=Job.State.QUEUED):
+            jobs.cancel(job=job, user=None)
+        folder = row.folder
+        row.delete()
+        transaction.on_commit(lambda: storage.delete_tree(folder))

@@ -11,10 +11,12 @@ from django.db import connection
 
 from tests.webapp.factories import edit, make_person, make_proposal, make_run, make_tracklet, make_video
 from webapp.events import models
-from webapp.events.ledger import EditRequest, answer, apply_edit
+from webapp.events.ledger import EditRequest, answer, apply_edit, comment
 from webapp.events.models import Edit, Event
+from webapp.lib import history
 from webapp.lib.errors import Refused, Stale
 from webapp.library.models import Video
+from webapp.library.services import delete_video
 from webapp.tracks.models import IdentityProposal, Person, Tracklet
 
 pytestmark = pytest.mark.django_db
@@ -284,3 +286,78 @@ def test_twenty_clients_at_once_lose_nothing(project: Any, bob: Any) -> None:
     assert Event.objects.get(id=shared.id).version == 1 + accepted
     assert fresh(video).revision == 200 + accepted == Edit.objects.count()
     assert sorted(Edit.objects.values_list("revision", flat=True)) == list(range(1, 201 + accepted))
+
+
+def test_comments_outlive_a_deletion_that_is_undone(video: Video, pair: Any, bob: Any) -> None:
+    id = uuid.uuid4()
+    edit(video, bob, "event.create", id, type="mutual_gaze", start=1, end=4, participants=roles(pair))
+    comment(event=Event.objects.get(id=id), user=bob, id=uuid.uuid4(), text="sure?")
+    deletion = edit(video, bob, "event.delete", id, 1)
+    edit(video, bob, "undo", deletion.id)
+    assert [c.text for c in Event.objects.get(id=id).comments.all()] == ["sure?"]
+
+
+def test_a_proposal_somebody_spoke_about_is_kept(video: Video, pair: Any, bob: Any) -> None:
+    proposal = make_proposal(video, "mutual_gaze", 10, 60, [(p, "member") for p in pair])
+    comment(event=proposal, user=bob, id=uuid.uuid4(), text="sure?")
+    event = Event.objects.get(id=proposal.id)
+    assert (event.set.kind, event.status, event.version) == ("working", "proposed", 2)
+    comment(event=event, user=bob, id=uuid.uuid4(), text="yes")
+    assert Event.objects.get(id=proposal.id).version == 2
+
+
+@pytest.mark.parametrize("use", ["looked at", "covered"])
+def test_undo_of_a_split_sees_every_way_a_person_is_used(video: Video, pair: Any, bob: Any, use: str) -> None:
+    tracklet = make_tracklet(make_run(video), pair[0], 7, 0, 150)
+    new = str(uuid.uuid4())
+    split = edit(video, bob, "person.split", pair[0].id, 1, tracklets=[str(tracklet.id)], at=60, new=new)
+    span = {"start": 70, "end": 80}
+    if use == "looked at":
+        person = str(pair[1].id)
+        edit(video, bob, "correction.create", uuid.uuid4(), person=person, kind="person", target_person=new, **span)
+    else:
+        edit(video, bob, "coverage.create", uuid.uuid4(), persons=[new], modality="gaze", **span)
+    with pytest.raises(Refused, match="later edits"):
+        edit(video, bob, "undo", split.id)
+
+
+def test_an_undo_that_needs_somebody_who_is_gone_is_refused(video: Video, pair: Any, bob: Any, rita: Any) -> None:
+    tracklet = make_tracklet(make_run(video), pair[0], 7, 0, 150)
+    new = uuid.uuid4()
+    split = edit(video, bob, "person.split", pair[0].id, 1, tracklets=[str(tracklet.id)], at=60, new=str(new))
+    people = [[str(new), "member"], [str(pair[1].id), "member"]]
+    id = uuid.uuid4()
+    edit(video, rita, "event.create", id, type="mutual_gaze", start=70, end=80, participants=people)
+    deletion = edit(video, rita, "event.delete", id, 1)
+    edit(video, bob, "undo", split.id)
+    with pytest.raises(Refused, match="no longer there"):
+        edit(video, rita, "undo", deletion.id)
+    assert not Event.objects.exists()
+
+
+@pytest.mark.parametrize("note", ["\x00", "half \ud83d of a pair"])
+def test_text_the_database_cannot_hold_is_refused(video: Video, pair: Any, bob: Any, note: str) -> None:
+    fields = {"type": "mutual_gaze", "start": 5, "end": 9, "participants": roles(pair), "note": note}
+    with pytest.raises(Refused):
+        edit(video, bob, "event.create", uuid.uuid4(), **fields)
+
+
+def test_the_number_of_persons_follows_merges_and_undo(video: Video, pair: Any, bob: Any) -> None:
+    merge = edit(video, bob, "person.merge", pair[1].id, 1, into=str(pair[0].id))
+    assert fresh(video).person_count == 1
+    edit(video, bob, "undo", merge.id)
+    assert fresh(video).person_count == 2
+
+
+def test_an_erased_video_leaves_no_history(video: Video, pair: Any, bob: Any) -> None:
+    make_tracklet(make_run(video), pair[0], 7, 0, 150)
+    proposal = make_proposal(video, "mutual_gaze", 10, 60, [(p, "member") for p in pair])
+    edit(video, bob, "event.update", proposal.id, 1, note="seen on camera")
+    edit(video, bob, "person.update", pair[0].id, 1, name="Ann")
+    other = make_video(video.project, name="other")
+    make_person(other, name="Ben")
+    delete_video(video=video)
+    with connection.cursor() as cursor:
+        for table in history.TABLES:
+            cursor.execute(f"SELECT count(*) FROM {table}")
+            assert cursor.fetchone() == (1 if table == "tracks_personevent" else 0,), table

@@ -11,7 +11,9 @@ import pytest
 
 from tests.webapp.factories import edit
 from tests.webapp.runs import make_filmed_video, write_run_folder
-from webapp.events.models import Edit, Event
+from webapp.events import derivation, rows
+from webapp.events.models import Coverage, Edit, Event, GazeCorrection
+from webapp.lib.errors import Refused
 from webapp.library.models import Video
 from webapp.tracks import acceptance, services
 from webapp.tracks.models import Person, Run, Tracklet
@@ -32,6 +34,8 @@ def said(video: Video) -> dict[str, Any]:
     return {
         "events": {str(e.id): (e.type, e.start, e.end, e.status, e.note, roles_of(e)) for e in events},
         "persons": {str(p.id): (p.number, p.name, p.colour, p.merged_into_id) for p in persons},
+        "corrections": list(GazeCorrection.objects.filter(video=video).values("id", "person", "start", "end", "kind")),
+        "coverage": list(Coverage.objects.filter(video=video).values("id", "persons", "start", "end", "modality")),
     }
 
 
@@ -61,7 +65,8 @@ def thirty_edits(video: Video, bob: Any) -> None:
     edit(video, bob, "person.split", people[3].id, version, tracklets=[str(tracklet.id)], at=700, new=str(new))
     edit(video, bob, "person.merge", new, 1, into=str(people[3].id))
     edit(video, bob, "correction.create", uuid.uuid4(), person=str(people[2].id), start=50, end=90, kind="camera")
-    assert Edit.objects.filter(video=video, user=bob).count() == 30
+    edit(video, bob, "coverage.create", uuid.uuid4(), persons=[], start=0, end=500, modality="gaze")
+    assert Edit.objects.filter(video=video, user=bob).count() == 31
 
 
 @pytest.fixture
@@ -105,8 +110,6 @@ def test_every_human_edit_survives_a_run_that_sees_things_differently(
         and min(a.end, b.end) - max(a.start, b.start) > 0.5 * (max(a.end, b.end) - min(a.start, b.start))
     ]
     assert not doubled
-    # the split half of track 3 was merged back: one person throughout, under the first number
-    assert {t.person.number for t in Tracklet.objects.filter(run=run, track=43)} <= {3, 4}
     assert Video.objects.get(id=video.id).run_id == run.id
 
 
@@ -142,3 +145,67 @@ def test_the_numbers_behind_a_proposal_name_people_by_the_pages_ids(video: Video
                 assert set(value) <= people
                 named += 1
     assert named
+
+
+def test_a_split_by_hand_outlives_run_after_run(video: Video, people: SimpleNamespace, tmp_path: Path) -> None:
+    """The second run inherits the cut and so does the third, though neither was split by hand itself."""
+    person = Person.objects.get(video=video, number=3)
+    tracklet = Tracklet.objects.get(run=video.run, person=person)
+    new = uuid.uuid4()
+    edit(video, people.bob, "person.split", person.id, 1, tracklets=[str(tracklet.id)], at=700, new=str(new))
+    for turn, first in enumerate((40, 80)):
+        run = add_run(video, tmp_path / f"again-{turn}", first_track=first)
+        acceptance.compare(run=run)
+        acceptance.accept(run=Run.objects.get(id=run.id), user=people.cora)
+        found = Tracklet.objects.filter(run=run, track=first + 3).order_by("start")
+        assert [(t.start, t.end, t.person_id) for t in found] == [(0, 700, person.id), (700, 1500, new)]
+
+
+def test_edits_after_the_report_are_shown_before_a_run_is_taken(
+    video: Video, people: SimpleNamespace, tmp_path: Path
+) -> None:
+    edit(video, people.bob, "person.update", Person.objects.get(video=video, number=0).id, 1, name="Ann")
+    run = add_run(video, tmp_path / "second", people=2, first_track=40, seed=9, shift=-0.125)
+    assert not acceptance.settle(run=run, user=None)
+    event = Event.objects.filter(video=video, participations__person__number=3).first()
+    assert event is not None
+    edit(video, people.bob, "event.update", event.id, 1, status="confirmed")
+    with pytest.raises(Refused, match="1 more edits no longer fit"):
+        acceptance.accept(run=Run.objects.get(id=run.id), user=people.cora)
+    assert Run.objects.get(id=run.id).state == "layer"
+    acceptance.accept(run=Run.objects.get(id=run.id), user=people.cora)  # now they were shown
+    assert Run.objects.get(id=run.id).state == "accepted"
+
+
+def test_an_event_that_a_new_cut_runs_through_is_listed_and_can_still_be_changed(
+    video: Video, people: SimpleNamespace, tmp_path: Path
+) -> None:
+    ann, ben = Person.objects.filter(video=video, number__lt=2)
+    id = uuid.uuid4()
+    roles = [[str(ann.id), "member"], [str(ben.id), "member"]]
+    edit(video, people.bob, "event.create", id, type="mutual_gaze", start=600, end=800, participants=roles)
+    run = add_run(video, tmp_path / "second", first_track=40)
+    run.manifest["shots"] = [{"start": 0, "end": 700}, {"start": 700, "end": 1500}]
+    run.save()
+    acceptance.compare(run=run)
+    conflicts = Run.objects.get(id=run.id).report["conflicts"]
+    assert [c["id"] for c in conflicts] == [str(id)] and "cut at frame 700" in conflicts[0]["sentence"]
+    acceptance.accept(run=Run.objects.get(id=run.id), user=people.cora)
+    version = Event.objects.get(id=id).version
+    edit(video, people.bob, "event.update", id, version, end=750)  # smaller, though still over the cut
+    with pytest.raises(Refused, match="cut at frame 700"):
+        edit(video, people.bob, "event.update", id, version + 1, end=790)
+
+
+def test_a_merge_does_not_make_events_look_edited_or_stale(video: Video, people: SimpleNamespace) -> None:
+    event = Event.objects.filter(video=video, participations__person__number=3).first()
+    assert event is not None
+    edit(video, people.bob, "event.update", event.id, 1, status="confirmed")
+    ghost = Person.objects.create(video=video, number=99)
+    edit(video, people.bob, "person.merge", Person.objects.get(video=video, number=3).id, 1, into=str(ghost.id))
+    assert derivation.is_due(Video.objects.get(id=video.id))
+    found = derivation.compute(video=video, job=None, preset="strict", min_confidence=None)
+    derivation.apply(derivation=found, user=people.bob)
+    assert not derivation.is_due(Video.objects.get(id=video.id))
+    for row in map(rows.event_row, Event.objects.filter(video=video).select_related("set")):
+        assert not row["stale"] and not row["edited"]

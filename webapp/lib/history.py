@@ -1,0 +1,25 @@
+"""The history that database triggers keep, for the one case in which it must go: a video is erased."""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from django.db import connection
+
+# history table -> which of its rows are the video's; roles and tracklets only know it through their parents
+TABLES = {
+    "events_participationevent": "event_id IN (SELECT pgh_obj_id FROM events_eventevent WHERE video_id = %(video)s)",
+    "tracks_trackletevent": "run_id = ANY(%(runs)s)",
+    "events_eventevent": "video_id = %(video)s",
+    "events_gazecorrectionevent": "video_id = %(video)s",
+    "events_coverageevent": "video_id = %(video)s",
+    "tracks_personevent": "video_id = %(video)s",
+    "tracks_identityproposalevent": "video_id = %(video)s",
+}
+
+
+def erase(*, video: UUID, runs: list[UUID]) -> None:
+    """Remove every history row of a video, after its own rows are gone (their removal is history, too)."""
+    with connection.cursor() as cursor:
+        for table, condition in TABLES.items():
+            cursor.execute(f"DELETE FROM {table} WHERE {condition}", {"video": video, "runs": runs})
