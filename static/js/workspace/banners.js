@@ -3,28 +3,86 @@
 import { h, icon } from "./dom.js";
 import { TYPES } from "./vocabulary.js";
 
-const CHANGES_GAZE = new Set(["person.merge", "person.split", "tracklet.assign", "identity.answer", "correction.create", "correction.update", "correction.delete"]);
+const CHANGES_GAZE = new Set([
+  "person.merge",
+  "person.split",
+  "tracklet.assign",
+  "identity.answer",
+  "correction.create",
+  "correction.update",
+  "correction.delete",
+]);
 const JOBS = { derive: "Deriving events", accept: "Accepting the run", perceive: "Perception" };
 const WORDS = { added: "new", changed: "changed", removed: "gone", attached: "joined to an event with a word on it" };
+
+/** Whether an edit may change what the rules find: who is who, or where somebody looks. */
+function changesGaze(kind, changes) {
+  if (kind !== "undo") return CHANGES_GAZE.has(kind);
+  const merged = ({ before, after }) => before?.merged_into !== after?.merged_into;
+  return changes.some((one) => ["tracklet", "correction"].includes(one.kind) || (one.kind === "person" && merged(one)));
+}
 
 export class Banners {
   constructor({ root, store, queue, api, live, actions, player }) {
     Object.assign(this, { root, store, queue, api, live, actions, player });
-    this.touched = 0; // edits since the last derivation that may change proposals
+    this.touched = 0; // edits on this page since events were derived that may change proposals
     this.jobs = new Map();
     this.watched = new Set(); // jobs whose end is news here: begun on this page, or seen running
     this.dismissed = new Set();
     this.difference = null;
+    this.compared = new Map(); // run id -> whether its report was made from the video as it is now
+    this.accepting = new Map(); // job id -> id of the run it accepts
+    this.failures = new Map(); // run id -> why accepting it failed
+    this.ended = ""; // why this page hears nothing more
     this.dialog = document.querySelector("#report");
-    queue.on("saved", ({ record }) => {
-      if (!record || !CHANGES_GAZE.has(record.kind)) return;
-      this.touched++;
-      if (this.difference) this.difference.current = false;
-      this.draw();
+    queue.on("saved", ({ record, answer }) => {
+      if (record && changesGaze(record.kind, answer.changes)) this.touched++;
+      this.#edited();
     });
+    live.on("others", (edits) => this.#othersEdited(edits));
     live.on("job", (job) => this.#job(job));
     live.on("reloaded", ({ runChanged }) => this.#reloaded(runChanged));
+    live.on("ended", (sentence) => {
+      this.ended = sentence;
+      this.draw();
+    });
     this.#adopt(store.derivation);
+    this.#compare();
+    this.draw();
+  }
+
+  /** The video is another one than differences and reports were made from. */
+  #edited() {
+    if (this.difference) this.difference.current = false;
+    for (const id of this.compared.keys()) this.compared.set(id, false);
+    this.draw();
+  }
+
+  #othersEdited(edits) {
+    for (const { kind, changes } of edits) {
+      if (kind === "events.derive") this.#derivedAll();
+      else if (changesGaze(kind, changes)) this.store.rederive = true;
+    }
+    this.#edited();
+  }
+
+  /** Events are as the rules find them now. */
+  #derivedAll() {
+    this.touched = 0;
+    this.store.rederive = false;
+  }
+
+  /** Ask of every run that waits whether its report still speaks of the video as it is. */
+  async #compare() {
+    const { revision } = this.store;
+    for (const { id } of this.store.layers) {
+      try {
+        const { report } = await this.api.get(`/runs/${id}`);
+        this.compared.set(id, report.current && this.store.revision === revision);
+      } catch (error) {
+        console.warn("The report of a run could not be fetched.", error);
+      }
+    }
     this.draw();
   }
 
@@ -40,19 +98,35 @@ export class Banners {
 
   #ended(job) {
     if (!this.watched.delete(job.id)) return;
-    if (job.state === "failed") this.actions.say(`${JOBS[job.kind] ?? job.kind} failed: ${job.error}`, "error");
+    if (job.state === "failed") this.#failed(job);
     if (job.state !== "done") return;
     if (job.kind === "derive") this.#derived(job);
     else if (job.kind === "perceive" || job.kind === "accept") this.live.reload();
   }
 
-  #running(kind) {
-    return [...this.jobs.values()].find((job) => job.kind === kind && (job.state === "queued" || job.state === "running"));
+  #failed(job) {
+    this.actions.say(`${JOBS[job.kind] ?? job.kind} failed: ${job.error}`, "error");
+    const { layers } = this.store;
+    const run = this.accepting.get(job.id) ?? (job.kind === "accept" && layers.length === 1 ? layers[0].id : null);
+    if (!run) return;
+    this.failures.set(run, job.error);
+    this.dismissed.delete(run);
+    this.live.reload(); // its report was made anew
   }
 
-  async #start(kind, path) {
+  #running(kind) {
+    return [...this.jobs.values()].find(
+      (job) => job.kind === kind && (job.state === "queued" || job.state === "running"),
+    );
+  }
+
+  async #start(kind, path, run = null) {
     try {
       const { job } = await this.api.post(path);
+      if (run) {
+        this.accepting.set(job, run);
+        this.failures.delete(run);
+      }
       this.watched.add(job);
       const known = this.jobs.get(job); // its end may have been told before this answer
       if (known) this.#job(known);
@@ -67,7 +141,9 @@ export class Banners {
 
   #reloaded(runChanged) {
     if (!runChanged) {
+      this.touched = 0; // the bundle says whether any of them counts
       this.#adopt(this.store.derivation);
+      this.#compare();
       this.draw();
       return;
     }
@@ -83,8 +159,8 @@ export class Banners {
 
   // ---- Deriving events ----
 
+  /** With the preset and the floor that the video's events were last derived with. */
   derive() {
-    this.touched = 0;
     this.difference = null;
     return this.#start("derive", `/videos/${this.store.video.id}/derive`);
   }
@@ -103,13 +179,21 @@ export class Banners {
     const id = job.result?.derivation ?? (await this.api.get(`/videos/${this.store.video.id}/bundle`)).derivation?.id;
     if (!id) return this.#nothingNew();
     await this.#adopt({ id });
-    if (this.difference && !Object.values(this.difference.difference).some((items) => items.length)) this.#nothingNew();
+    if (this.difference && !Object.values(this.difference.difference).some((items) => items.length))
+      return this.#nothingNew(id);
     return this.draw();
   }
 
-  #nothingNew() {
+  /** Nothing differs; the server is told that this is settled. */
+  async #nothingNew(id = null) {
     this.difference = null;
-    this.actions.say("Derived again: the proposals stay as they are.");
+    try {
+      if (id) await this.api.post(`/derivations/${id}/apply`);
+      this.#derivedAll();
+      this.actions.say("Derived again: the proposals stay as they are.");
+    } catch (error) {
+      this.actions.say(error.message, "error");
+    }
     this.draw();
   }
 
@@ -118,11 +202,12 @@ export class Banners {
       const { id } = this.difference;
       this.difference = null;
       await this.api.post(`/derivations/${id}/apply`);
+      this.#derivedAll();
       await this.live.fetch();
       this.actions.say("Applied. Everything with a human's word on it stayed.");
     } catch (error) {
       this.actions.say(error.message, "error");
-      if (error.status === 409) this.touched++;
+      if (error.status === 409) this.store.rederive = true;
     }
     this.draw();
   }
@@ -132,7 +217,16 @@ export class Banners {
     const parts = Object.entries(WORDS).map(([name, words]) => {
       const items = difference[name] ?? [];
       if (!items.length) return null;
-      return h("section", {}, h("h3", { text: `${items.length} ${words}` }), h("ul", { class: "report-list" }, items.slice(0, 200).map((item) => this.#differenceItem(item))));
+      return h(
+        "section",
+        {},
+        h("h3", { text: `${items.length} ${words}` }),
+        h(
+          "ul",
+          { class: "report-list" },
+          items.slice(0, 200).map((item) => this.#differenceItem(item)),
+        ),
+      );
     });
     this.#open("What deriving again would change", parts);
   }
@@ -149,7 +243,16 @@ export class Banners {
       if (known) this.actions.selectEvent(known.id);
       else this.player.seek(row.start);
     };
-    return h("li", {}, h("button", { type: "button", class: "link", onclick: go }, icon(row.type ?? known?.type, true), h("span", { text: `${TYPES[row.type ?? known.type].word} ${people}, ${span}` })));
+    return h(
+      "li",
+      {},
+      h(
+        "button",
+        { type: "button", class: "link", onclick: go },
+        icon(row.type ?? known?.type, true),
+        h("span", { text: `${TYPES[row.type ?? known.type].word} ${people}, ${span}` }),
+      ),
+    );
   }
 
   // ---- Runs that wait ----
@@ -171,8 +274,17 @@ export class Banners {
       return h("li", {}, h("button", { type: "button", class: "link", onclick: go, text: conflict.sentence }));
     });
     return this.#open(`The ${run.profile} run`, [
-      h("section", {}, h("h3", { text: conflicts.length ? `${conflicts.length} of your edits no longer fit` : "Every human edit still fits" }), h("ul", { class: "report-list" }, list)),
-      h("p", { text: `It sees ${known} known and ${fresh} new people. Nothing made by a person is removed by accepting it.` }),
+      h(
+        "section",
+        {},
+        h("h3", {
+          text: conflicts.length ? `${conflicts.length} of your edits no longer fit` : "Every human edit still fits",
+        }),
+        h("ul", { class: "report-list" }, list),
+      ),
+      h("p", {
+        text: `It sees ${known} known and ${fresh} new people. Nothing made by a person is removed by accepting it.`,
+      }),
     ]);
   }
 
@@ -185,11 +297,24 @@ export class Banners {
   // ---- Drawing ----
 
   draw() {
-    this.root.replaceChildren(...[this.#deriveBanner(), this.#runBanner(), ...this.store.layers.map((layer) => this.#layerBanner(layer))].filter(Boolean));
+    this.root.replaceChildren(
+      ...[
+        this.ended && this.#banner("warning", this.ended),
+        this.#deriveBanner(),
+        this.#runBanner(),
+        ...this.store.layers.map((layer) => this.#layerBanner(layer)),
+      ].filter(Boolean),
+    );
   }
 
   #banner(iconName, words, ...buttons) {
-    return h("div", { class: "banner", role: "status" }, icon(iconName, true), h("span", { class: "banner-words", text: words }), ...buttons);
+    return h(
+      "div",
+      { class: "banner", role: "status" },
+      icon(iconName, true),
+      h("span", { class: "banner-words", text: words }),
+      ...buttons,
+    );
   }
 
   #button(label, onclick, kind = "") {
@@ -197,56 +322,97 @@ export class Banners {
   }
 
   #dismiss(key) {
-    return this.#button("Not now", () => {
-      this.dismissed.add(key);
-      this.draw();
-    }, "button-quiet");
+    return this.#button(
+      "Not now",
+      () => {
+        this.dismissed.add(key);
+        this.draw();
+      },
+      "button-quiet",
+    );
   }
 
   #deriveBanner() {
     const { store } = this;
     if (!store.may("annotate")) return null;
     const job = this.#running("derive");
-    if (job) return this.#banner("derive", `Deriving events${job.stage ? `: ${job.stage}` : ""}, ${Math.round(job.share * 100)} %`);
+    if (job)
+      return this.#banner(
+        "derive",
+        `Deriving events${job.stage ? `: ${job.stage}` : ""}, ${Math.round(job.share * 100)} %`,
+      );
     if (this.difference && Object.values(this.difference.difference).some((items) => items.length)) {
       const counts = Object.entries(WORDS)
         .map(([name, words]) => [this.difference.difference[name]?.length ?? 0, words])
         .filter(([count]) => count)
         .map(([count, words]) => `${count} ${words}`)
         .join(", ");
-      if (!this.difference.current) return this.#banner("derive", "The video was edited since events were derived.", this.#button("Derive again", () => this.derive(), "button-primary"));
-      return this.#banner("derive", `Derived events: ${counts}.`, this.#button("Show", () => this.#showDifference()), this.#button("Apply", () => this.#apply(), "button-primary"), this.#dismissDifference());
+      if (!this.difference.current)
+        return this.#banner(
+          "derive",
+          "The video was edited since events were derived.",
+          this.#button("Derive again", () => this.derive(), "button-primary"),
+        );
+      return this.#banner(
+        "derive",
+        `Derived events: ${counts}.`,
+        this.#button("Show", () => this.#showDifference()),
+        this.#button("Apply", () => this.#apply(), "button-primary"),
+        this.#dismissDifference(),
+      );
     }
     const key = `touched ${this.touched}`;
-    if (!this.touched || this.dismissed.has(key)) return null;
-    const words = `${this.touched} edit${this.touched > 1 ? "s" : ""} to people or gaze may change the proposed events.`;
-    return this.#banner("derive", words, this.#button("Re-derive events", () => this.derive(), "button-primary"), this.#dismiss(key));
+    if (!(this.touched || store.rederive) || !store.run || this.dismissed.has(key)) return null;
+    const count = this.touched && !store.rederive ? `${this.touched} edit${this.touched > 1 ? "s" : ""}` : "Edits";
+    const words = `${count} to people or gaze may change the proposed events.`;
+    return this.#banner(
+      "derive",
+      words,
+      this.#button("Re-derive events", () => this.derive(), "button-primary"),
+      this.#dismiss(key),
+    );
   }
 
   #dismissDifference() {
-    return this.#button("Not now", () => {
-      this.difference = null;
-      this.draw();
-    }, "button-quiet");
+    return this.#button(
+      "Not now",
+      () => {
+        this.difference = null;
+        this.draw();
+      },
+      "button-quiet",
+    );
   }
 
   #runBanner() {
     const job = this.#running("perceive") ?? this.#running("accept");
     if (!job) return null;
     const word = job.kind === "accept" ? "Accepting the run" : "Perception";
-    return this.#banner("layers", job.state === "queued" ? `${word} waits for a worker.` : `${word}: ${job.stage || "starting"}, ${Math.round(job.share * 100)} %`);
+    return this.#banner(
+      "layers",
+      job.state === "queued"
+        ? `${word} waits for a worker.`
+        : `${word}: ${job.stage || "starting"}, ${Math.round(job.share * 100)} %`,
+    );
   }
 
   #layerBanner(layer) {
     if (this.dismissed.has(layer.id) || this.#running("accept")) return null;
     const when = new Date(layer.created).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
-    const fits = layer.conflicts ? `${layer.conflicts} edit${layer.conflicts > 1 ? "s" : ""} no longer fit${layer.conflicts > 1 ? "" : "s"}` : "every edit still fits";
+    const failed = this.failures.get(layer.id);
+    const old = this.compared.get(layer.id) === false;
+    const fits = layer.conflicts
+      ? `${layer.conflicts} edit${layer.conflicts > 1 ? "s" : ""} no longer fit${layer.conflicts > 1 ? "" : "s"}`
+      : "every edit still fits";
     const mayAccept = this.store.may("perceive");
     return this.#banner(
       "layers",
-      `A ${layer.profile} run of ${when} waits to be accepted: ${fits}.`,
+      `A ${layer.profile} run of ${when} waits to be accepted: ${fits}.` +
+        (old ? " The video was edited since they were compared; they are compared again when you accept." : "") +
+        (failed ? ` It was not accepted: ${failed}` : ""),
       this.#button("Look", () => this.#lookAt(layer)),
-      mayAccept && this.#button("Accept", () => this.#start("accept", `/runs/${layer.id}/accept`), "button-primary"),
+      mayAccept &&
+        this.#button("Accept", () => this.#start("accept", `/runs/${layer.id}/accept`, layer.id), "button-primary"),
       this.#dismiss(layer.id),
     );
   }

@@ -1,6 +1,11 @@
-// The queue's place on disk: IndexedDB, shared by all tabs of the browser. In memory when the browser refuses.
+// The queue's place on disk: IndexedDB, shared by all tabs of the browser. What the browser refuses to keep stays in
+// memory, for as long as the tab lasts.
+//
+// An edit goes by its own id, which every tab knows; `order` says which was made first. It grows over all tabs, because
+// a writing transaction reads the greatest one before it adds the next.
 
 const NAME = "sightline-edits";
+const STORE = "queue";
 
 function asked(request) {
   return new Promise((resolve, reject) => {
@@ -9,10 +14,24 @@ function asked(request) {
   });
 }
 
+/** Lay out the store; edits that an earlier page of ours kept by running number move over. */
+function upgrade(request, oldVersion) {
+  const store = request.result.createObjectStore(STORE, { keyPath: "id" });
+  store.createIndex("owner", ["user", "video"]);
+  store.createIndex("order", "order");
+  if (oldVersion !== 1) return;
+  const before = request.transaction.objectStore("edits").getAll();
+  before.onsuccess = () => {
+    for (const { seq, ...edit } of before.result) store.put({ ...edit, order: seq });
+    request.result.deleteObjectStore("edits");
+  };
+}
+
 export class EditDatabase {
   #db = null;
-  #memory = new Map();
-  #next = 1;
+  #memory = new Map(); // id -> edit that the disk does not have, or has in an older form
+  #removed = new Set(); // ids that the disk would not let go of
+  #last = 0;
 
   /** False when the browser keeps nothing on disk: then the queue lasts as long as the tab. */
   get lasting() {
@@ -21,11 +40,8 @@ export class EditDatabase {
 
   async open() {
     try {
-      const request = indexedDB.open(NAME, 1);
-      request.onupgradeneeded = () => {
-        const edits = request.result.createObjectStore("edits", { keyPath: "seq", autoIncrement: true });
-        edits.createIndex("owner", ["user", "video"]);
-      };
+      const request = indexedDB.open(NAME, 2);
+      request.onupgradeneeded = ({ oldVersion }) => upgrade(request, oldVersion);
       this.#db = await asked(request);
       this.#db.onversionchange = () => this.#db.close();
     } catch (error) {
@@ -34,41 +50,86 @@ export class EditDatabase {
     return this;
   }
 
-  #store(mode) {
-    return this.#db.transaction("edits", mode, { durability: "strict" }).objectStore("edits");
+  /** Do `work(store)` in one strict transaction; resolves once it is on disk. */
+  #write(work) {
+    return new Promise((resolve, reject) => {
+      const transaction = this.#db.transaction(STORE, "readwrite", { durability: "strict" });
+      transaction.oncomplete = () => resolve();
+      transaction.onabort = transaction.onerror = () =>
+        reject(transaction.error ?? new Error("The browser broke off."));
+      work(transaction.objectStore(STORE));
+    });
   }
 
-  /** Add an edit at the end; returns its place in the order. */
-  async add(edit) {
-    if (this.#db) return asked(this.#store("readwrite").add(edit));
-    const seq = this.#next++;
-    this.#memory.set(seq, { ...edit, seq });
-    return seq;
+  /** Keep an edit as the newest one, new or not. Resolves to true when it is on disk, false when only in memory. */
+  async append(edit) {
+    const place = (greatest) => ({ ...edit, order: (this.#last = Math.max(this.#last, greatest) + 1) });
+    try {
+      if (!this.#db) throw new Error("The browser offers no storage.");
+      await this.#write((store) => {
+        store.index("order").openCursor(null, "prev").onsuccess = ({ target }) =>
+          store.put(place(target.result?.value.order ?? 0));
+      });
+      this.#memory.delete(edit.id);
+      return true;
+    } catch (error) {
+      console.warn("An edit is kept in this tab only.", error);
+      this.#memory.set(edit.id, place(0));
+      return false;
+    }
   }
 
-  async put(edit) {
-    if (this.#db) await asked(this.#store("readwrite").put(edit));
-    else this.#memory.set(edit.seq, edit);
+  /** Change a kept edit; nothing happens when it has gone meanwhile. */
+  async update(id, fields) {
+    const held = this.#memory.get(id);
+    if (held) return void Object.assign(held, fields);
+    let newest = null;
+    try {
+      if (!this.#db) return undefined;
+      await this.#write((store) => {
+        store.get(id).onsuccess = ({ target }) => {
+          if (target.result) store.put((newest = { ...target.result, ...fields }));
+        };
+      });
+    } catch (error) {
+      console.warn("A change of an edit that waits is kept in this tab only.", error);
+      if (newest) this.#memory.set(id, newest);
+    }
+    return undefined;
   }
 
-  async remove(seq) {
-    if (this.#db) await asked(this.#store("readwrite").delete(seq));
-    else this.#memory.delete(seq);
+  async remove(id) {
+    this.#memory.delete(id);
+    if (!this.#db) return;
+    try {
+      await this.#write((store) => store.delete(id));
+    } catch (error) {
+      console.warn("A saved edit could not be taken off the disk; sending it again changes nothing.", error);
+      this.#removed.add(id);
+    }
   }
 
   /** A user's edits of a video, in order. */
   async list(user, video) {
-    const found = this.#db
-      ? await asked(this.#store("readonly").index("owner").getAll([user, video]))
-      : [...this.#memory.values()].filter((edit) => edit.user === user && edit.video === video);
-    return found.sort((a, b) => a.seq - b.seq);
+    const mine = (edit) => edit.user === user && edit.video === video;
+    const found = new Map([...this.#memory].filter(([, edit]) => mine(edit)));
+    if (this.#db)
+      for (const edit of await this.#read((store) => store.index("owner").getAll([user, video])))
+        if (!found.has(edit.id) && !this.#removed.has(edit.id)) found.set(edit.id, edit);
+    const ordered = [...found.values()].sort((a, b) => a.order - b.order);
+    this.#last = Math.max(this.#last, ordered.at(-1)?.order ?? 0);
+    return ordered;
+  }
+
+  async #read(work) {
+    return asked(work(this.#db.transaction(STORE, "readonly").objectStore(STORE)));
   }
 
   /** How many edits of this user wait in other videos: {video: count}. */
   async elsewhere(user, video) {
     if (!this.#db) return {};
     const counts = {};
-    for (const edit of await asked(this.#store("readonly").getAll()))
+    for (const edit of await this.#read((store) => store.getAll()))
       if (edit.user === user && edit.video !== video) counts[edit.video] = (counts[edit.video] ?? 0) + 1;
     return counts;
   }

@@ -1,22 +1,32 @@
 // Saving without loss. Every edit goes into a queue on disk before it goes to the server, and leaves it only when the
-// server acknowledged it. One edit is sent at a time, in order; whichever tab holds the lock sends for all of them.
+// server acknowledged it or the user let it go. One edit is sent at a time, in order; whichever tab holds the lock sends
+// for all of them.
 //
-// A record: {seq, id, user, video, kind, object, version, base?, fields, label, made, status, undoes?, error?, conflict?}
-// (base: the row as it was when the edit was made)
-// with status queued | conflict | refused. Queued ones are shown as done; the others wait for a word of the user.
+// A record: {id, user, video, kind, object, version, base?, fields, label, made, status, undoes?, error?, conflict?}
+// (user: who made it, sent along; base: the row as it was when the edit was made), with a status:
+//   queued    shown as done, and sent when its turn comes
+//   conflict  somebody else changed the row too: it waits for a word, and so does what was made after it on the same row
+//   stuck     the server fails on it again and again while it answers other requests: waits for a word likewise
+//   refused   the server said no; what came after it goes on
 
 import { Topics, uuid } from "./dom.js";
 import { predict } from "./predict.js";
 
 const WAITS_MS = [400, 1000, 2000, 4000, 8000, 15_000];
+const MOST_TRIES = 5; // of an edit that the server fails on while it answers other requests
 const keysOf = (changes) => changes.map(({ kind, id }) => `${kind}:${id}`);
+const thingOf = (kind) => kind.split(".")[0];
 const needsVersion = (kind) => kind !== "undo" && !kind.endsWith(".create");
+const needsWord = (record) => record.status === "conflict" || record.status === "stuck";
+/** Whether an edit was made from a version of this row. */
+const isOf = (record, kind, id) => record.object === id && record.version !== null && thingOf(record.kind) === kind;
 
 export class EditQueue extends Topics {
   #draining = false;
   #again = false;
   #wake = null;
   #failures = 0;
+  #tries = new Map(); // id -> how often the server failed on this edit
 
   constructor({ store, database, api, user, video }) {
     super();
@@ -26,7 +36,7 @@ export class EditQueue extends Topics {
     this.acknowledged = new Set(); // ids of edits whose answer this page has taken in
     this.name = `sightline-queue-${user}-${video}`;
     this.channel = new BroadcastChannel(this.name);
-    this.channel.onmessage = ({ data }) => this.#heard(data);
+    this.channel.onmessage = ({ data }) => this.#heard(data, false);
     addEventListener("online", () => this.kick());
     addEventListener("beforeunload", (event) => {
       if (this.unsaved) event.preventDefault();
@@ -35,7 +45,7 @@ export class EditQueue extends Topics {
 
   /** Take up what an earlier tab left unsaved. */
   async open() {
-    for (const record of await this.database.list(this.user, this.video)) this.#include(record);
+    for (const { order, ...record } of await this.database.list(this.user, this.video)) this.#include(record);
     this.#changed();
     this.kick();
   }
@@ -44,26 +54,35 @@ export class EditQueue extends Topics {
     return this.records.length;
   }
 
-  /** Whether an edit is this queue's own: waiting, on its way, or acknowledged. */
-  knows(id) {
-    return this.acknowledged.has(id) || this.records.some((record) => record.id === id);
+  /** The record of an edit that is not acknowledged yet, if it is one of this queue's. */
+  waiting(id) {
+    return this.records.find((record) => record.id === id);
   }
 
   get conflicts() {
     return this.records.filter((record) => record.status === "conflict");
   }
 
-  get refused() {
-    return this.records.filter((record) => record.status === "refused");
+  /** What is not sent until the user says so. */
+  get parked() {
+    return this.records.filter((record) => record.status === "refused" || record.status === "stuck");
   }
 
   // ---- Making edits ----
 
   /** Queue an edit {kind, object?, fields?, label, undoes?, version?}; it shows at once. Returns its record, or null. */
   commit({ kind, object = uuid(), fields = {}, label, undoes, version }) {
-    const record = { id: uuid(), user: this.user, video: this.video, kind, object, fields, label, made: new Date().toISOString() };
-    const thing = kind.split(".")[0];
-    record.version = needsVersion(kind) ? (version ?? this.store.get(thing, object)?.version ?? null) : null;
+    const record = {
+      id: uuid(),
+      user: this.user,
+      video: this.video,
+      kind,
+      object,
+      fields,
+      label,
+      made: new Date().toISOString(),
+    };
+    record.version = needsVersion(kind) ? (version ?? this.#versionNow(record)) : null;
     record.status = "queued";
     if (undoes) record.undoes = undoes;
     const changes = predict(record, this.store);
@@ -71,43 +90,102 @@ export class EditQueue extends Topics {
     if (record.version !== null) record.base = changes.find((one) => one.id === object)?.before ?? null;
     this.channel.postMessage({ type: "queued", record });
     this.#include(record);
-    record.stored = this.database.add(bare(record)).then((seq) => {
-      record.seq = seq;
-    });
-    record.stored.then(
-      () => this.kick(),
-      (error) => this.#trouble(`The browser could not keep an edit: ${error.message}`),
-    );
+    this.#keep(record);
     this.#changed();
     return record;
   }
 
-  /** Give up a record that waits for a word. */
+  #versionNow({ kind, object }) {
+    return this.store.get(thingOf(kind), object)?.version ?? null;
+  }
+
+  /** Put a record on disk, as the newest one; it is sent even when the browser does not keep it. */
+  #keep(record) {
+    record.stored = this.database.append(bare(record)).then((kept) => {
+      record.kept = kept;
+      if (!kept) {
+        this.channel.postMessage({ type: "removed", id: record.id }); // no other tab can see to it
+        this.emit("unkept", record);
+        this.#changed();
+      }
+      this.kick();
+    });
+  }
+
+  /** Give up a record and what only took it back. */
   async discard(record) {
-    await this.#remove(record);
-    this.#rebuild(keysOf(record.changes));
+    const gone = [record, ...this.#undosOf(record)];
+    const moved = gone.flatMap((one) => this.#shift(one, this.#raisedBy(one), -1));
+    const keys = gone.flatMap((one) => keysOf(one.changes));
+    for (const one of gone) await this.#remove(one);
+    await this.#persist(moved);
+    this.#rebuild(keys);
     this.#changed();
+    this.emit("discarded", record);
     this.kick();
   }
 
-  /** Queue a refused record again as it was, from the rows as they are now. */
+  /** Send a parked record again. A refused one is made anew from the rows as they are now, behind everything else. */
   async retry(record) {
-    await this.discard(record);
-    return this.commit({ kind: record.kind, object: record.object, fields: record.fields, label: record.label });
+    const last = record.status === "refused";
+    const fields = { status: "queued", error: undefined };
+    if (last && record.version !== null)
+      Object.assign(fields, {
+        version: this.#versionNow(record) ?? record.version,
+        base: this.store.get(thingOf(record.kind), record.object) ?? record.base,
+      });
+    this.#tries.delete(record.id);
+    const message = { type: "requeued", id: record.id, fields, last };
+    this.channel.postMessage(message);
+    this.#requeue(record, message);
+    if (last) this.#keep(record);
+    else {
+      await this.database.update(record.id, fields);
+      this.kick();
+    }
+  }
+
+  #requeue(record, { fields, last }) {
+    Object.assign(record, fields);
+    if (last) this.records = [...this.records.filter((one) => one !== record), record];
+    this.#rebuild([]);
+    this.#changed();
   }
 
   /** Records that wait behind a conflict on the same object. */
   behind(record) {
-    return this.records.filter((other) => other !== record && other.object === record.object && other.status === "queued");
+    return this.records.filter(
+      (other) => other !== record && other.object === record.object && other.status === "queued",
+    );
   }
 
-  /** End a conflict: its records go; `edit`, if any, is made from their version. */
-  async resolve(record, edit) {
+  #undosOf(record) {
+    return this.records.filter((one) => one.kind === "undo" && one.object === record.id);
+  }
+
+  /**
+   * End a conflict. `edit`, if any, is made from their version in place of the record and of `folded`, records behind it
+   * that it takes in. The others behind it stay: with `keep` they follow on from what stands now; without, they are
+   * asked about one by one, because they were made from what has been given up.
+   */
+  async resolve(record, edit, { folded = [], keep = false } = {}) {
     const { theirs, kind, id } = record.conflict;
-    const gone = [record, ...this.behind(record)];
+    const gone = [record, ...folded, ...[record, ...folded].flatMap((one) => this.#undosOf(one))];
+    const later = this.behind(record).filter((one) => !gone.includes(one));
+    this.records = this.records.filter((one) => !gone.includes(one) && !later.includes(one));
+    this.#rebuild(
+      [...[...gone, ...later].flatMap((one) => keysOf(one.changes)), `${kind}:${id}`],
+      [{ kind, id, after: theirs }],
+    );
+    const fresh = edit ? this.commit(edit) : null;
+    for (const one of later) {
+      if (one.version !== null) one.version = keep ? (this.#versionNow(one) ?? one.version) : record.version;
+      this.#include(one);
+      this.#keep(one);
+    }
+    // The old record leaves the disk only when what takes its place is on it
+    for (const one of [fresh, ...later]) await one?.stored;
     for (const one of gone) await this.#remove(one);
-    this.#rebuild([...gone.flatMap((one) => keysOf(one.changes)), `${kind}:${id}`], [{ kind, id, after: theirs }]);
-    if (edit) this.commit(edit);
     this.#changed();
     this.kick();
   }
@@ -115,53 +193,87 @@ export class EditQueue extends Topics {
   // ---- The records and what they show ----
 
   #include(record) {
-    record.changes = record.status === "queued" && !this.#isBlocked(record, this.records) ? predict(record, this.store) : [];
+    if (this.waiting(record.id) || this.acknowledged.has(record.id)) return;
     this.records.push(record);
+    record.changes = this.#shows(record) ? predict(record, this.store) : [];
     this.store.pendingIds = new Set(this.records.flatMap((one) => keysOf(one.changes)));
     this.store.show(record.changes);
   }
 
-  /** Show the acknowledged rows, then every queued edit on top of them, in order. */
-  #rebuild(keys, acknowledged = []) {
-    const queued = this.records.filter((record) => record.status === "queued" && !this.#isBlocked(record, this.records));
+  #shows(record) {
+    return record.status === "queued" && !this.#isBlocked(record, this.records);
+  }
+
+  /** Show the acknowledged rows, then every queued edit on top of them, in order. `revision`: of what is acknowledged. */
+  #rebuild(keys, acknowledged = [], revision = null) {
     this.store.restore(new Set([...keys, ...this.records.flatMap((record) => keysOf(record.changes))]));
-    if (acknowledged.length) this.store.acknowledge(acknowledged);
-    for (const record of this.records) record.changes = [];
-    for (const record of queued) {
-      record.changes = predict(record, this.store);
+    if (acknowledged.length) this.store.acknowledge(acknowledged, revision);
+    for (const record of this.records) {
+      record.changes = this.#shows(record) ? predict(record, this.store) : [];
       this.store.show(record.changes);
     }
-    this.store.pendingIds = new Set(queued.flatMap((record) => keysOf(record.changes)));
+    this.store.pendingIds = new Set(this.records.flatMap((record) => keysOf(record.changes)));
   }
 
   /** Rows were replaced or came from somebody else: put the queue back on top. */
-  reapply(acknowledged = []) {
-    this.#rebuild(keysOf(acknowledged), acknowledged);
+  reapply(acknowledged = [], revision = null) {
+    this.#rebuild(keysOf(acknowledged), acknowledged, revision);
     this.#changed();
   }
 
+  /** Whether a record must wait until somebody has said a word about another one. */
   #isBlocked(record, records) {
-    return records.some((other) => other.status === "conflict" && other.object === record.object && other !== record && record.status === "queued");
+    const bars = (other) =>
+      other !== record &&
+      needsWord(other) &&
+      (other.object === record.object || (record.kind === "undo" && other.id === record.object));
+    return record.status === "queued" && records.some(bars);
   }
 
-  /** Edits made after `record` on rows it changed were made from versions that it was thought to bring. */
-  async #shift(record, difference) {
-    const later = this.records.slice(this.records.indexOf(record) + 1);
-    for (const { kind, id, after } of record.changes) {
-      const by = difference(kind, id, after);
-      if (!by) continue;
-      for (const one of later)
-        if (one.object === id && one.version !== null && one.kind.startsWith(kind)) {
-          one.version += by;
-          await one.stored;
-          await this.database.put(bare(one));
+  #after(record) {
+    return this.records.slice(this.records.indexOf(record) + 1).filter((one) => one.status === "queued");
+  }
+
+  /** The rows that later edits expect this record to raise by one version. */
+  #raisedBy(record) {
+    if (record.status === "stuck" && record.kind !== "undo") return [{ kind: thingOf(record.kind), id: record.object }];
+    return record.status === "queued" ? record.changes.filter(({ after }) => after) : [];
+  }
+
+  /** Later edits were made from versions that `record` was thought to bring. Returns those that are other now. */
+  #shift(record, rows, by) {
+    const moved = this.#after(record).filter((one) => rows.some(({ kind, id }) => isOf(one, kind, id)));
+    for (const one of moved) one.version += by;
+    return moved;
+  }
+
+  /** Later edits follow on from the versions that the server gave. Returns those that are other now. */
+  #follow(record, changes) {
+    const moved = [];
+    for (const { kind, id, after } of changes) {
+      if (!after) continue;
+      let { version } = after;
+      for (const one of this.#after(record)) {
+        if (isOf(one, kind, id) && one.version !== version) {
+          one.version = version;
+          moved.push(one);
         }
+        if (one.changes.some((change) => change.kind === kind && change.id === id)) version++;
+      }
+    }
+    return moved;
+  }
+
+  async #persist(moved) {
+    for (const one of moved) {
+      await one.stored;
+      await this.database.update(one.id, { version: one.version });
     }
   }
 
   async #remove(record) {
     await record.stored;
-    if (record.seq !== undefined) await this.database.remove(record.seq);
+    await this.database.remove(record.id);
     this.records = this.records.filter((one) => one !== record);
     this.channel.postMessage({ type: "removed", id: record.id });
   }
@@ -185,6 +297,8 @@ export class EditQueue extends Topics {
         this.#again = false;
         await exclusively(this.name, () => this.#loop());
       } while (this.#again);
+    } catch (error) {
+      this.#trouble(`The edits on this computer cannot be read: ${error.message}`);
     } finally {
       this.#draining = false;
       this.#changed();
@@ -195,6 +309,7 @@ export class EditQueue extends Topics {
     for (;;) {
       const stored = await this.database.list(this.user, this.video);
       const next = stored.find((record) => record.status === "queued" && !this.#isBlocked(record, stored));
+      if (!stored.length) this.#trouble("");
       if (!next) return;
       const goOn = await this.#send(next);
       if (!goOn) return;
@@ -202,46 +317,80 @@ export class EditQueue extends Topics {
   }
 
   /** One edit to the server and its answer into the queue. False: stop sending for now. */
-  async #send(record) {
-    const { id, kind, object, version, fields } = record;
+  async #send({ id, kind, object, version, fields, user }) {
+    const edit = { id, kind, object, version, fields, user };
     let answer;
     try {
-      answer = await this.api.ask("POST", `/videos/${this.video}/edits`, { id, kind, object, version, fields });
-      if (answer.status === 403 && !record.asked) answer = await this.#askAgain(answer, { id, kind, object, version, fields });
+      answer = await this.#post(edit);
+      if (answer.status === 401) return await this.#loggedOut();
+      // 403 may only mean that the token is from an earlier session
+      if (answer.status === 403) {
+        if (!this.#isMe(await this.api.session())) return await this.#loggedOut();
+        answer = await this.#post(edit);
+      }
     } catch {
       return this.#wait("The server cannot be reached. Edits are kept here and saved later.");
     }
     const { status, data } = answer;
-    if (status === 401) {
-      this.#trouble("You were logged out. Log in again and the edits are saved.");
-      this.emit("login");
-      return false;
-    }
-    if (status >= 500 || status === 429 || status === 408) return this.#wait("The server is in trouble. Edits are kept here and saved later.");
+    if (status === 429 || status === 408)
+      return this.#wait("The server is in trouble. Edits are kept here and saved later.");
+    let verdict = null;
+    if (status >= 500) {
+      if (!(await this.#failsOnThis(id)))
+        return this.#wait("The server is in trouble. Edits are kept here and saved later.");
+      verdict = {
+        status: "stuck",
+        error: `The server failed on it ${MOST_TRIES} times (${status}), while it answers other requests.`,
+      };
+    } else if (status === 409 && data?.conflict) verdict = { status: "conflict", conflict: data.conflict };
+    else if (status !== 200) verdict = { status: "refused", error: data?.error ?? `The server answered ${status}.` };
     this.#failures = 0;
     this.#trouble("");
-    let message;
-    if (status === 200) {
-      await this.database.remove(record.seq);
-      message = { type: "acknowledged", id, answer: data };
-    } else {
-      const verdict =
-        status === 409 && data?.conflict
-          ? { status: "conflict", conflict: data.conflict }
-          : { status: "refused", error: data?.error ?? `The server answered ${status}.` };
-      await this.database.put({ ...record, ...verdict });
-      message = { type: "answered", id, verdict };
-    }
+    if (verdict) await this.database.update(id, verdict);
+    else await this.database.remove(id);
+    const message = verdict ? { type: "answered", id, verdict } : { type: "acknowledged", id, answer: data };
     this.channel.postMessage(message);
-    await this.#heard(message);
+    await this.#heard(message, true);
     return true;
   }
 
-  /** 403 may only mean that the token is from an earlier session: fetch a new one and ask once more. */
-  async #askAgain(answer, edit) {
-    const user = await this.api.session();
-    if (!user || String(user.id) !== String(this.user)) return { status: 401, data: answer.data };
+  #post(edit) {
     return this.api.ask("POST", `/videos/${this.video}/edits`, edit);
+  }
+
+  #isMe(user) {
+    return Boolean(user) && String(user.id) === String(this.user);
+  }
+
+  async #loggedOut() {
+    const user = await this.api.session();
+    if (this.#isMe(user))
+      return this.#wait("The server did not know the session for a moment. Edits are kept here and saved later.");
+    this.loggedOut(user);
+    return false;
+  }
+
+  /** Nobody (null) or somebody else is logged in now: the edits wait for the person who made them. */
+  loggedOut(other = null) {
+    this.#trouble(
+      other
+        ? `${other.name} is logged in now. These edits wait for the person who made them.`
+        : "You were logged out. Log in again and the edits are saved.",
+    );
+    this.emit("login", other);
+  }
+
+  /** Whether the server failed on this edit too often, and does answer other requests. */
+  async #failsOnThis(id) {
+    const tries = (this.#tries.get(id) ?? 0) + 1;
+    this.#tries.set(id, tries);
+    if (tries < MOST_TRIES) return false;
+    try {
+      const { status } = await this.api.ask("GET", `/videos/${this.video}/changes?since=${this.store.revision}`);
+      return status < 500;
+    } catch {
+      return false;
+    }
   }
 
   async #wait(sentence) {
@@ -264,45 +413,58 @@ export class EditQueue extends Topics {
     this.#changed();
   }
 
-  // ---- Hearing: from this tab's sending and from other tabs ----
+  // ---- Hearing: from this tab's sending (`own`) and from other tabs ----
 
-  async #heard(message) {
-    const record = this.records.find((one) => one.id === message.id);
+  async #heard(message, own) {
+    const record = this.waiting(message.id);
     if (message.type === "queued") this.#include(message.record);
-    else if (message.type === "acknowledged") await this.#acknowledged(record, message.answer);
-    else if (message.type === "answered" && record) await this.#answered(record, message.verdict);
-    else if (message.type === "removed" && record) {
+    else if (message.type === "acknowledged") await this.#acknowledged(record, message.answer, own);
+    else if (message.type === "kick") this.kick();
+    else if (!record) return;
+    else if (message.type === "answered") await this.#answered(record, message.verdict, own);
+    else if (message.type === "requeued") this.#requeue(record, message);
+    else if (message.type === "removed") {
+      this.#shift(record, this.#raisedBy(record), -1);
       this.records = this.records.filter((one) => one !== record);
       this.#rebuild(keysOf(record.changes));
-    } else if (message.type === "kick") this.kick();
+    }
     this.#changed();
   }
 
-  async #acknowledged(record, answer) {
+  /** The changes feed brought an edit that waits for a word here: the server has it after all. */
+  async settle(record, answer) {
+    await this.database.remove(record.id);
+    const message = { type: "acknowledged", id: record.id, answer };
+    this.channel.postMessage(message);
+    await this.#heard(message, true);
+    this.kick();
+  }
+
+  async #acknowledged(record, answer, own) {
     this.acknowledged.add(answer.id);
-    if (!record) {
-      this.reapply(answer.changes);
-    } else {
-      const stored = new Map(answer.changes.map((one) => [`${one.kind}:${one.id}`, one.after]));
-      await this.#shift(record, (kind, id, after) => {
-        const truth = stored.get(`${kind}:${id}`);
-        return truth && after ? truth.version - after.version : 0;
-      });
-      const keys = keysOf(record.changes);
-      this.records = this.records.filter((one) => one !== record);
-      this.#rebuild(keys, answer.changes);
-    }
+    this.#tries.delete(answer.id);
+    const keys = [...keysOf(answer.changes), ...keysOf(record?.changes ?? [])];
+    const moved = record ? this.#follow(record, answer.changes) : [];
+    this.records = this.records.filter((one) => one !== record);
+    this.#rebuild(keys, answer.changes, answer.revision);
+    if (own) await this.#persist(moved);
     this.emit("saved", { record, answer });
   }
 
-  async #answered(record, verdict) {
+  async #answered(record, verdict, own) {
+    const { changes } = record;
+    const unraised = changes.filter(
+      ({ id, after }) =>
+        after && (verdict.status === "refused" || (verdict.status === "stuck" && id !== record.object)),
+    );
+    const moved = this.#shift(record, unraised, -1);
     Object.assign(record, verdict);
-    const changes = record.changes;
-    if (verdict.status === "refused") {
-      await this.#shift(record, (kind, id, after) => (after ? -1 : 0));
-      for (const undo of this.records.filter((one) => one.kind === "undo" && one.object === record.id)) await this.#remove(undo);
-    }
     this.#rebuild(keysOf(changes));
+    if (own) {
+      await this.#persist(moved);
+      if (verdict.status === "refused") for (const undo of this.#undosOf(record)) await this.#remove(undo);
+    }
+    this.#rebuild([]);
     this.emit(verdict.status, record);
   }
 
@@ -312,7 +474,7 @@ export class EditQueue extends Topics {
 }
 
 /** A record as it is stored: without what only this tab needs. */
-function bare({ changes, stored, ...record }) {
+function bare({ changes, stored, kept, ...record }) {
   return record;
 }
 

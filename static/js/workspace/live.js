@@ -9,20 +9,29 @@ const SILENT_MS = 45_000; // the server keeps the stream alive more often than t
 export class Live extends Topics {
   #fetching = null;
   #again = false;
+  #polling = 0;
+  #newest = 0; // the greatest revision heard of
 
   constructor({ store, queue, api, video, stream }) {
     super();
     Object.assign(this, { store, queue, api, video, stream });
+    this.ended = false; // this person may no longer see the video
     queue.on("saved", ({ answer }) => {
+      this.#newest = Math.max(this.#newest, answer.revision);
       // the next revision is ours: no need to ask what it was
       if (answer.revision === store.revision + 1) store.revision = answer.revision;
       else if (answer.revision > store.revision) this.fetch();
     });
+    // an edit that is let go may have reached the server all the same
+    queue.on("discarded", ({ status }) => {
+      if (status !== "refused") this.reload().catch((error) => this.#failed(error));
+    });
   }
 
   start() {
+    if (this.ended) return;
     this.#listen();
-    setInterval(() => {
+    this.#polling = setInterval(() => {
       const silent = performance.now() - this.heard > SILENT_MS;
       if (this.source.readyState === EventSource.CLOSED || silent) {
         this.fetch();
@@ -44,11 +53,31 @@ export class Live extends Topics {
       this.heard = performance.now();
       this.emit("job", JSON.parse(event.data));
     });
-    for (const name of ["message", "open", "alive"]) this.source.addEventListener(name, () => (this.heard = performance.now()));
+    for (const name of ["message", "open", "alive"])
+      this.source.addEventListener(name, () => (this.heard = performance.now()));
+  }
+
+  /** Nothing more is asked for: the server says that the video is not this person's to see. */
+  #end() {
+    this.ended = true;
+    clearInterval(this.#polling);
+    this.source?.close();
+    const kept = this.queue.unsaved ? " Edits that were not saved are kept on this computer." : "";
+    this.emit(
+      "ended",
+      `You can no longer see this video: it was deleted, or you were taken out of its project.${kept}`,
+    );
+  }
+
+  #failed(error) {
+    if (error.status === 403 || error.status === 404) this.#end();
+    else if (error.status === 401 && this.queue.unsaved) this.queue.loggedOut();
+    else console.warn("Changes could not be fetched; trying again later.", error);
   }
 
   /** Bring the page up to the server's revision. One request at a time. */
   async fetch() {
+    if (this.ended) return undefined;
     if (this.#fetching) {
       this.#again = true;
       return this.#fetching;
@@ -57,8 +86,7 @@ export class Live extends Topics {
     try {
       await this.#fetching;
     } catch (error) {
-      if (error.status === 401 && this.queue.unsaved) this.queue.emit("login");
-      else console.warn("Changes could not be fetched; trying again later.", error);
+      this.#failed(error);
     } finally {
       this.#fetching = null;
     }
@@ -75,29 +103,31 @@ export class Live extends Topics {
     if (answer.reload) return this.reload();
     const others = [];
     for (const edit of answer.edits) {
-      if (queue.knows(edit.id)) continue; // our own: its answer has come or is on its way
-      const fresh = edit.changes.filter((change) => this.#isNews(change));
-      if (fresh.length) queue.reapply(fresh);
-      others.push(edit);
+      const record = queue.waiting(edit.id);
+      if (record?.status === "stuck") await queue.settle(record, edit);
+      if (record) continue; // our own: its answer is on its way
+      const fresh = edit.changes.filter((change) => store.isNews(change, edit.revision));
+      if (fresh.length) queue.reapply(fresh, edit.revision);
+      if (!queue.acknowledged.has(edit.id)) others.push(edit);
     }
     store.revision = Math.max(store.revision, answer.revision);
     if (others.length) this.emit("others", others);
     return undefined;
   }
 
-  /** A change that the page does not know from an answer of its own. */
-  #isNews({ kind, id, before, after }) {
-    const known = this.store.base[kind]?.get(id);
-    if (after) return !known || known.version < after.version;
-    return Boolean(known) && (!before || known.version <= before.version);
-  }
-
   /** Everything anew: a run was accepted, or too much has changed. */
   async reload() {
+    if (this.ended) return;
     const bundle = await this.api.get(`/videos/${this.video}/bundle`);
+    if (String(bundle.me.id) !== String(this.queue.user)) {
+      this.queue.loggedOut(bundle.me); // somebody else logged in: this page stays what it is
+      return;
+    }
     const run = this.store.run?.id;
     this.store.load(bundle);
     this.queue.reapply();
+    // the bundle was made before an answer that has come meanwhile
+    if (this.#newest > this.store.revision) setTimeout(() => this.fetch());
     this.emit("reloaded", { runChanged: bundle.run?.id !== run });
   }
 }

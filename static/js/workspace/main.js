@@ -33,7 +33,7 @@ import { UndoStack } from "./undo.js";
 const page = JSON.parse(document.getElementById("workspace-data").textContent);
 const root = document.getElementById("workspace");
 const $ = (selector) => document.querySelector(selector);
-const VELOCITY_LIMIT = 0.5; // of the rule for sudden shifts: picture widths a second
+const VELOCITY_LIMIT = 0.5; // of the rule for sudden shifts: of the picture's longer side a second
 const WAVE_RATE = 50; // pairs of the loudness curve a second
 
 let notice = 0;
@@ -95,11 +95,21 @@ function build({ api, glyphs, bundle, times, database }) {
   const overlay = new Overlay({ ...shared, canvas: $("#overlay"), stage: $("#stage") });
   const inspector = new Inspector({ ...shared, root: $("#inspector"), timeline, overlay });
   inspector.parse = (text) => parseFrame(text, times);
-  const panels = new Panels({ root, sizes: page.preferences.panels ?? {}, save: (sizes) => savePreference(api, { panels: sizes }) });
+  const panels = new Panels({
+    root,
+    sizes: page.preferences.panels ?? {},
+    save: (sizes) => savePreference(api, { panels: sizes }),
+  });
   const workspace = { ...shared, undo, timeline, overlay, inspector, panels, video, times };
   Object.assign(workspace, moves(workspace));
   workspace.dialogs = new Dialogs({ ...shared, overlay });
-  workspace.live = new Live({ store, queue, api, video: page.video, stream: `${page.api}/videos/${page.video}/stream` });
+  workspace.live = new Live({
+    store,
+    queue,
+    api,
+    video: page.video,
+    stream: `${page.api}/videos/${page.video}/stream`,
+  });
   workspace.keys = new Keys(workspace, page.preferences.keys ?? {}, (keys) => savePreference(api, { keys }));
   workspace.help = new Help(workspace.keys);
   timeline.thumbs = new Thumbs({
@@ -119,7 +129,6 @@ function build({ api, glyphs, bundle, times, database }) {
   watch(workspace);
   open(workspace, address);
   new Address(shared);
-  if (page.debug) globalThis.sightline = workspace;
   return workspace;
 }
 
@@ -211,7 +220,13 @@ async function addRun({ store, player, timeline, overlay, actions, inspector, ti
   }
   const ribbon = new Ribbon(buffer);
   timeline.ribbon = ribbon;
-  overlay.samples = actions.samples = new Samples({ url: page.tracks, blockRows: ribbon.block_rows, times, run: store.run, onload: () => overlay.draw() });
+  overlay.samples = actions.samples = new Samples({
+    url: page.tracks,
+    blockRows: ribbon.block_rows,
+    times,
+    run: store.run,
+    onload: () => overlay.draw(),
+  });
   timeline.changed();
   inspector.redraw();
   overlay.samples.prepare(player.frame);
@@ -247,8 +262,15 @@ start().catch((error) => {
   $("#failure").replaceChildren(
     h("h2", { text: "The workspace could not be opened" }),
     h("p", { text: error.message }),
-    h("p", { text: "Edits that were not saved yet are kept on this computer and saved when the workspace opens again." }),
-    h("button", { type: "button", class: "button button-primary", text: "Try again", onclick: () => location.reload() }),
+    h("p", {
+      text: "Edits that were not saved yet are kept on this computer and saved when the workspace opens again.",
+    }),
+    h("button", {
+      type: "button",
+      class: "button button-primary",
+      text: "Try again",
+      onclick: () => location.reload(),
+    }),
   );
   $("#failure").hidden = false;
 });

@@ -30,7 +30,12 @@ export class MergeView {
     Object.assign(this, { queue, store, actions });
     this.dialog = document.querySelector("#merge");
     this.body = this.dialog.querySelector(".merge-body");
-    this.dialog.addEventListener("cancel", () => actions.say("Your change is kept as unsaved; look at it from the save indicator."));
+    this.dialog.addEventListener("cancel", () =>
+      actions.say("Your change is kept as unsaved; look at it from the save indicator."),
+    );
+    queue.on("state", () => {
+      if (this.dialog.open && !queue.conflicts.some(({ id }) => id === this.shown)) this.dialog.close(); // decided in another tab
+    });
   }
 
   /** Show the first conflict that waits, if any. */
@@ -42,32 +47,45 @@ export class MergeView {
 
   #show(record) {
     const { theirs, by, at } = record.conflict;
-    this.mine = Object.assign({}, record.fields, ...this.queue.behind(record).filter((one) => one.kind === record.kind).map((one) => one.fields));
+    this.shown = record.id;
+    const behind = this.queue.behind(record);
+    // What changes fields of the same row is decided together; anything else behind it keeps its place
+    this.folded = BY_FIELD.has(record.kind) ? behind.filter((one) => one.kind === record.kind) : [];
+    this.later = behind.filter((one) => !this.folded.includes(one) && one.kind !== "undo");
+    this.mine = Object.assign({}, record.fields, ...this.folded.map((one) => one.fields));
     const who = `${by}, ${ago(at)}`;
-    if (theirs === null) this.#showDeleted(record, who);
-    else if (BY_FIELD.has(record.kind)) {
-      if (Object.entries(this.mine).every(([name, value]) => same(value, theirs[name]))) {
-        this.#end(record, null); // both did the same
-        return;
-      }
+    if (theirs === null) {
+      if (record.kind.endsWith(".delete")) return this.#end(record, null, true); // both did the same
+      this.#showDeleted(record, who);
+    } else if (BY_FIELD.has(record.kind)) {
+      if (Object.entries(this.mine).every(([name, value]) => same(value, theirs[name])))
+        return this.#end(record, null, true);
       this.#showFields(record, theirs, who);
     } else this.#showWhole(record, theirs, who);
     if (!this.dialog.open) this.dialog.showModal();
+    return undefined;
   }
 
   #button(label, onclick, kind = "") {
     return h("button", { type: "button", class: `button ${kind}`, onclick }, label);
   }
 
-  async #end(record, edit) {
+  /** `keep`: what waits behind it follows on; by default it does when something of mine is kept. */
+  async #end(record, edit, keep = Boolean(edit)) {
     this.dialog.close();
-    await this.queue.resolve(record, edit);
+    await this.queue.resolve(record, edit, { folded: this.folded, keep });
     this.next();
   }
 
   /** The edit anew, from their version. */
   #anew(record, fields) {
-    return { kind: record.kind, object: record.object, fields, label: record.label, version: record.conflict.theirs.version };
+    return {
+      kind: record.kind,
+      object: record.object,
+      fields,
+      label: record.label,
+      version: record.conflict.theirs.version,
+    };
   }
 
   // ---- Field by field ----
@@ -82,16 +100,42 @@ export class MergeView {
       choice[name] = onlyMine ? "mine" : "theirs";
       return this.#row(name, before[name], theirs[name], choice);
     });
-    const alsoTheirs = Object.keys(WORDS).filter((name) => name in theirs && name in before && !(name in this.mine) && !same(before[name], theirs[name]));
+    const alsoTheirs = Object.keys(WORDS).filter(
+      (name) => name in theirs && name in before && !(name in this.mine) && !same(before[name], theirs[name]),
+    );
     this.body.replaceChildren(
-      h("p", { text: `You and ${who} changed the same thing: ${record.label}. Choose for each field; nothing is saved until you do.` }),
+      h("p", {
+        text: `You and ${who} changed the same thing: ${record.label}. Choose for each field; nothing is saved until you do.`,
+      }),
       h(
         "table",
         { class: "merge-table" },
-        h("thead", {}, h("tr", {}, h("th", { text: "Field" }), h("th", { text: "Before" }), h("th", { text: "Yours" }), h("th", { text: `Theirs (${record.conflict.by})` }))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            h("th", { text: "Field" }),
+            h("th", { text: "Before" }),
+            h("th", { text: "Yours" }),
+            h("th", { text: `Theirs (${record.conflict.by})` }),
+          ),
+        ),
         h("tbody", {}, rows),
       ),
-      alsoTheirs.length ? h("p", { class: "dim", text: `They also changed: ${alsoTheirs.map((name) => `${WORDS[name].toLowerCase()} to ${this.value(name, theirs[name])}`).join(", ")}. That stays.` }) : "",
+      this.later.length
+        ? h("p", {
+            class: "dim",
+            text: `Also waiting: ${this.later.map((one) => one.label).join(", ")}. Sent after it when you keep something of yours, asked about otherwise.`,
+          })
+        : "",
+      alsoTheirs.length
+        ? h("p", {
+            class: "dim",
+            text: `They also changed: ${alsoTheirs.map((name) => `${WORDS[name].toLowerCase()} to ${this.value(name, theirs[name])}`).join(", ")}. That stays.`,
+          })
+        : "",
       h(
         "div",
         { class: "dialog-actions" },
@@ -110,12 +154,25 @@ export class MergeView {
         h(
           "label",
           { class: "merge-choice" },
-          h("input", { type: "radio", name: `merge-${name}`, value: side, checked: choice[name] === side, onchange: () => (choice[name] = side) }),
+          h("input", {
+            type: "radio",
+            name: `merge-${name}`,
+            value: side,
+            checked: choice[name] === side,
+            onchange: () => (choice[name] = side),
+          }),
           h("span", { class: "mono", text: this.value(name, value) }),
         ),
         side === "mine" && (name === "start" || name === "end") && this.#edit(name, value, choice),
       );
-    return h("tr", {}, h("th", { scope: "row", text: WORDS[name] ?? name }), h("td", { class: "dim mono", text: before === undefined ? "" : this.value(name, before) }), radio("mine", this.mine[name]), radio("theirs", theirs));
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row", text: WORDS[name] ?? name }),
+      h("td", { class: "dim mono", text: before === undefined ? "" : this.value(name, before) }),
+      radio("mine", this.mine[name]),
+      radio("theirs", theirs),
+    );
   }
 
   /** A frame may also be set to something in between. */
@@ -142,7 +199,8 @@ export class MergeView {
 
   #saveChosen(record, choice, theirs) {
     const fields = {};
-    for (const [name, side] of Object.entries(choice)) if (side === "mine" && !same(this.mine[name], theirs[name])) fields[name] = this.mine[name];
+    for (const [name, side] of Object.entries(choice))
+      if (side === "mine" && !same(this.mine[name], theirs[name])) fields[name] = this.mine[name];
     this.#end(record, Object.keys(fields).length ? this.#anew(record, fields) : null);
   }
 
@@ -150,7 +208,10 @@ export class MergeView {
 
   #showWhole(record, theirs, who) {
     const again = record.kind !== "undo" && !record.kind.endsWith(".create");
-    const sentence = record.kind === "undo" ? `“${record.label}” was not done: ${who} changed the same thing since.` : `Before “${record.label}” was saved, ${who} changed the same thing.`;
+    const sentence =
+      record.kind === "undo"
+        ? `“${record.label}” was not done: ${who} changed the same thing since.`
+        : `Before “${record.label}” was saved, ${who} changed the same thing.`;
     this.body.replaceChildren(
       h("p", { text: sentence }),
       h("pre", { class: "mono", text: this.tell(theirs) }),
@@ -158,7 +219,12 @@ export class MergeView {
         "div",
         { class: "dialog-actions" },
         this.#button("Leave it as it is now", () => this.#end(record, null), again ? "" : "button-primary"),
-        again && this.#button("Do it all the same", () => this.#end(record, this.#anew(record, record.fields)), "button-primary"),
+        again &&
+          this.#button(
+            "Do it all the same",
+            () => this.#end(record, this.#anew(record, record.fields)),
+            "button-primary",
+          ),
       ),
     );
   }
@@ -167,7 +233,12 @@ export class MergeView {
     const base = record.base;
     const again = record.kind === "event.update" && base;
     const { type, modality, start, end, participants, note } = { ...base, ...this.mine };
-    const edit = again && { kind: "event.create", object: uuid(), fields: { type, modality, start, end, participants, note: note ?? "", status: "confirmed" }, label: `make again: ${record.label}` };
+    const edit = again && {
+      kind: "event.create",
+      object: uuid(),
+      fields: { type, modality, start, end, participants, note: note ?? "", status: "confirmed" },
+      label: `make again: ${record.label}`,
+    };
     this.body.replaceChildren(
       h("p", { text: `${who} deleted what you changed: ${record.label}.` }),
       h("pre", { class: "mono", text: this.tell(this.mine) }),

@@ -14,7 +14,11 @@ export class Saving {
     queue.on("state", () => this.draw());
     queue.on("conflict", () => this.merge.next());
     queue.on("refused", (record) => actions.say(`Not saved: ${record.label}. ${record.error}`, "error"));
-    queue.on("login", () => this.#login());
+    queue.on("stuck", (record) => actions.say(`Not saved: ${record.label}. ${record.error}`, "error"));
+    queue.on("unkept", () =>
+      actions.say("The browser could not keep this edit on disk: do not close the tab before it is saved.", "error"),
+    );
+    queue.on("login", (other) => this.#login(other));
     this.loginDialog.querySelector("form").addEventListener("submit", (event) => this.#sendLogin(event));
     this.draw();
   }
@@ -22,7 +26,7 @@ export class Saving {
   draw() {
     const { queue } = this;
     const count = queue.unsaved;
-    const waits = queue.trouble !== "" || queue.conflicts.length > 0 || queue.refused.length > 0;
+    const waits = queue.trouble !== "" || queue.conflicts.length > 0 || queue.parked.length > 0;
     const state = count === 0 ? "saved" : waits ? "unsaved" : "saving";
     this.button.dataset.unsaved = count;
     this.button.dataset.state = state;
@@ -47,34 +51,60 @@ export class Saving {
   #fillList() {
     const { queue } = this;
     const body = this.dialog.querySelector(".unsaved-body");
-    const lasting = queue.database.lasting ? "They are kept on this computer, also when the tab is closed." : "This browser keeps nothing on disk: they last as long as this tab.";
+    const unkept = queue.records.filter((record) => record.kept === false).length;
+    const lasting = !unkept
+      ? "They are kept on this computer, also when the tab is closed."
+      : `The browser keeps ${unkept === queue.unsaved ? "nothing" : `${unkept} of them not`} on disk: not kept across a closed tab.`;
     const others = Object.entries(this.elsewhere ?? {});
     body.replaceChildren(
-      h("p", { text: queue.unsaved ? `${queue.unsaved} edit${queue.unsaved > 1 ? "s are" : " is"} not saved yet. ${lasting}` : "Every edit is saved." }),
+      h("p", {
+        text: queue.unsaved
+          ? `${queue.unsaved} edit${queue.unsaved > 1 ? "s are" : " is"} not saved yet. ${lasting}`
+          : "Every edit is saved.",
+      }),
       queue.trouble ? h("p", { class: "hint-warn", text: queue.trouble }) : "",
-      h("ul", { class: "unsaved-list" }, queue.records.map((record) => this.#item(record))),
-      queue.unsaved ? h("button", { type: "button", class: "button button-small", text: "Try now", onclick: () => queue.kick() }) : "",
+      h(
+        "ul",
+        { class: "unsaved-list" },
+        queue.records.map((record) => this.#item(record)),
+      ),
+      queue.unsaved
+        ? h("button", { type: "button", class: "button button-small", text: "Try now", onclick: () => queue.kick() })
+        : "",
       others.length
-        ? h("p", {}, "Edits also wait in other videos: ", others.map(([video, count]) => h("a", { href: `/v/${video}/`, text: `${count} here` })).flatMap((link, i) => (i ? [", ", link] : [link])))
+        ? h(
+            "p",
+            {},
+            "Edits also wait in other videos: ",
+            others
+              .map(([video, count]) => h("a", { href: `/v/${video}/`, text: `${count} here` }))
+              .flatMap((link, i) => (i ? [", ", link] : [link])),
+          )
         : "",
     );
   }
 
   #item(record) {
-    const words = { queued: "waits", conflict: "somebody else changed it too", refused: record.error }[record.status];
-    const buttons = {
-      conflict: [h("button", { type: "button", class: "button button-small", text: "Look", onclick: () => this.#look() })],
-      refused: [
-        h("button", { type: "button", class: "button button-small", text: "Try again", onclick: () => this.queue.retry(record) }),
-        h("button", { type: "button", class: "button button-small button-danger", text: "Let it go", onclick: () => this.queue.discard(record) }),
-      ],
-    }[record.status];
+    const { queue } = this;
+    const parked = queue.parked.includes(record);
+    const waits = record.kept === false ? "waits, in this tab only" : "waits";
+    const words =
+      { queued: waits, conflict: "somebody else changed it too" }[record.status] ?? `not saved: ${record.error}`;
+    const button = (text, onclick, kind = "") =>
+      h("button", { type: "button", class: `button button-small ${kind}`, text, onclick });
+    const buttons =
+      record.status === "conflict"
+        ? [button("Look", () => this.#look())]
+        : [
+            parked && button("Try again", () => queue.retry(record)),
+            button("Let it go", () => queue.discard(record), "button-danger"),
+          ].filter(Boolean);
     return h(
       "li",
       { data: { status: record.status } },
       h("div", {}, h("b", { text: record.label }), h("span", { class: "dim", text: ` ${words}` })),
-      record.status === "refused" && h("pre", { class: "mono", text: this.merge.tell(record.fields) }),
-      buttons && h("div", { class: "inspector-buttons" }, buttons),
+      parked && h("pre", { class: "mono", text: this.merge.tell(record.fields) }),
+      h("div", { class: "inspector-buttons" }, buttons),
     );
   }
 
@@ -85,15 +115,20 @@ export class Saving {
 
   // ---- Login in place ----
 
-  #login() {
+  /** `other`: who else is logged in by now, or null. */
+  #login(other) {
     if (this.loginDialog.open) return;
     for (const open of document.querySelectorAll("dialog[open]")) open.close();
     const form = this.loginDialog.querySelector("form");
     form.elements.username.value = this.username;
     form.elements.password.value = "";
-    this.loginDialog.querySelector(".login-count").textContent = this.queue.unsaved
-      ? `${this.queue.unsaved} edit${this.queue.unsaved > 1 ? "s wait" : " waits"} on this computer and will be saved then.`
-      : "";
+    const { unsaved } = this.queue;
+    const whose = other ? ` of ${this.store.me.name}` : "";
+    const count = `${unsaved} edit${unsaved > 1 ? "s" : ""}${whose} wait${unsaved > 1 ? "" : "s"} on this computer and will be saved then.`;
+    this.loginDialog.querySelector(".login-why").textContent = other
+      ? `${other.name} is logged in in this browser now; this page belongs to ${this.store.me.name}.`
+      : "You were logged out.";
+    this.loginDialog.querySelector(".login-count").textContent = unsaved ? count : "";
     this.loginDialog.querySelector(".field-error").textContent = "";
     this.loginDialog.showModal();
     form.elements.password.focus();
@@ -108,7 +143,7 @@ export class Saving {
     try {
       const user = await this.api.login(username.value, password.value);
       if (String(user.id) !== String(this.queue.user)) {
-        problem.textContent = "This is another person's account. The edits here belong to the person who made them.";
+        problem.textContent = `This is another person's account. The edits here were made by ${this.store.me.name}, who has to log in.`;
         return;
       }
       this.loginDialog.close();

@@ -25,6 +25,7 @@ export class Store extends Topics {
     this.times = times;
     this.base = {};
     this.view = {};
+    this.revisions = new Map(); // "kind:id" -> revision of the newest change to that row since the bundle
     this.selection = { kind: null, ids: [] };
     this.draft = null;
     this.span = { in: null, out: null };
@@ -42,7 +43,9 @@ export class Store extends Topics {
     this.me = bundle.me;
     this.derivation = bundle.derivation;
     this.layers = bundle.layers ?? [];
-    this.revision = bundle.video.revision;
+    this.rederive = Boolean(bundle.rederive); // people or gaze were edited since events were derived
+    this.revision = this.loaded = bundle.video.revision;
+    this.revisions.clear();
     this.shots = bundle.video.shots?.length ? bundle.video.shots : [0];
     const rows = {
       event: rowsOf(bundle.events),
@@ -78,9 +81,21 @@ export class Store extends Topics {
     this.#write([this.view], changes);
   }
 
-  /** Take changes as acknowledged by the server. */
-  acknowledge(changes) {
-    this.#write([this.base, this.view], changes);
+  /**
+   * Take changes as acknowledged by the server. Answers overtake one another: of a row only the newest form is taken, by
+   * the video's revision where it is known (`revision`), else by the row's version.
+   */
+  acknowledge(changes, revision = null) {
+    const news = changes.filter((change) => this.isNews(change, revision));
+    if (revision !== null) for (const { kind, id } of news) this.revisions.set(`${kind}:${id}`, revision);
+    this.#write([this.base, this.view], news);
+  }
+
+  /** Whether the page does not know this state of a row yet, or a newer one. */
+  isNews({ kind, id, after }, revision = null) {
+    if (revision !== null) return revision > (this.revisions.get(`${kind}:${id}`) ?? this.loaded);
+    const known = this.base[kind].get(id);
+    return !known || !after || known.version <= after.version;
   }
 
   /** Show the acknowledged rows again for these objects ("kind:id"). */
@@ -88,6 +103,7 @@ export class Store extends Topics {
     const kinds = new Set();
     for (const key of keys) {
       const [kind, id] = key.split(":");
+      if (kind === "correction" && !kinds.has(kind)) this.view[kind] = new Map(this.base[kind]); // their order counts
       const row = this.base[kind].get(id);
       if (row) this.view[kind].set(id, row);
       else this.view[kind].delete(id);
@@ -101,6 +117,7 @@ export class Store extends Topics {
     for (const { kind, id, after } of changes) {
       kinds.add(kind);
       for (const layer of layers) {
+        if (kind === "correction") layer[kind].delete(id); // what was changed last comes last, and wins
         if (after) layer[kind].set(id, after);
         else layer[kind].delete(id);
       }
@@ -125,7 +142,8 @@ export class Store extends Topics {
     const root = new Map();
     for (const row of rows.values()) {
       let top = row;
-      for (let hops = 0; top.merged_into && rows.has(top.merged_into) && hops < 1000; hops++) top = rows.get(top.merged_into);
+      for (let hops = 0; top.merged_into && rows.has(top.merged_into) && hops < 1000; hops++)
+        top = rows.get(top.merged_into);
       root.set(row.id, top.id);
     }
     const people = [...rows.values()].filter((row) => root.get(row.id) === row.id).sort((a, b) => a.number - b.number);
@@ -201,7 +219,9 @@ export class Store extends Topics {
 
   /** All events by start. */
   get ordered() {
-    this.events ??= [...this.view.event.values()].sort((a, b) => a.start - b.start || a.end - b.end || (a.id < b.id ? -1 : 1));
+    this.events ??= [...this.view.event.values()].sort(
+      (a, b) => a.start - b.start || a.end - b.end || (a.id < b.id ? -1 : 1),
+    );
     return this.events;
   }
 
@@ -216,7 +236,9 @@ export class Store extends Topics {
   get laneTypes() {
     const seen = new Set(this.ordered.map((event) => event.type));
     if (this.draft) seen.add(this.draft.type);
-    return [...GAZE_TYPES, ...GESTURE_TYPES.filter((type) => seen.has(type))].filter((type) => !this.filters.hidden.has(type));
+    return [...GAZE_TYPES, ...GESTURE_TYPES.filter((type) => seen.has(type))].filter(
+      (type) => !this.filters.hidden.has(type),
+    );
   }
 
   /** Per type: {events, rowOf: Map(id -> row), rows, longest}. Events that overlap lie in rows under one another. */
@@ -225,7 +247,12 @@ export class Store extends Topics {
     this.lanes ??= new Map();
     if (!this.lanes.has(type)) {
       const events = this.ordered.filter((event) => event.type === type && this.passes(event));
-      if (this.draft?.type === type) events.splice(upperBound(events, this.draft.start, (event) => event.start), 0, this.draft);
+      if (this.draft?.type === type)
+        events.splice(
+          upperBound(events, this.draft.start, (event) => event.start),
+          0,
+          this.draft,
+        );
       const rowOf = new Map();
       const ends = [];
       let longest = 0;
@@ -253,7 +280,8 @@ export class Store extends Topics {
     const { events, longest } = this.lane(type);
     const first = upperBound(events, start - longest - 1, (event) => event.start);
     const found = [];
-    for (let i = first; i < events.length && events[i].start < end; i++) if (events[i].end > start) found.push(events[i]);
+    for (let i = first; i < events.length && events[i].start < end; i++)
+      if (events[i].end > start) found.push(events[i]);
     return found;
   }
 
@@ -269,7 +297,7 @@ export class Store extends Topics {
 
   // ---- Gaze corrections ----
 
-  /** The correction that speaks for a person at a frame, or null. The latest made wins. */
+  /** The correction that speaks for a person at a frame, or null. The one changed last wins. */
   correctionAt(person, frame) {
     const list = this.correctionsOf(person);
     for (let i = list.length - 1; i >= 0; i--) if (list[i].start <= frame && frame < list[i].end) return list[i];
@@ -314,7 +342,9 @@ export class Store extends Topics {
 
   /** The one selected event, or null. */
   get selectedEvent() {
-    return this.selection.kind === "event" && this.selection.ids.length === 1 ? (this.get("event", this.selection.ids[0]) ?? null) : null;
+    return this.selection.kind === "event" && this.selection.ids.length === 1
+      ? (this.get("event", this.selection.ids[0]) ?? null)
+      : null;
   }
 
   get selectedPerson() {
@@ -335,7 +365,9 @@ export class Store extends Topics {
 
   /** The marked span [in, out) when it is whole, or null. */
   get marked() {
-    return this.span.in !== null && this.span.out !== null && this.span.in < this.span.out ? [this.span.in, this.span.out] : null;
+    return this.span.in !== null && this.span.out !== null && this.span.in < this.span.out
+      ? [this.span.in, this.span.out]
+      : null;
   }
 
   setFilters(changes) {

@@ -9,6 +9,8 @@ export class UndoStack {
     queue.on("saved", ({ record, answer }) => record && this.#learn(record.id, answer.changes));
     queue.on("refused", (record) => this.#drop(record.id));
     queue.on("conflict", (record) => this.#drop(record.id));
+    queue.on("stuck", (record) => this.#drop(record.id));
+    queue.on("discarded", (record) => this.#drop(record.id));
   }
 
   /** Commit an edit and remember it. */
@@ -30,14 +32,6 @@ export class UndoStack {
     this.#undone = [];
   }
 
-  get undoLabel() {
-    return this.#done.at(-1)?.at(-1).label ?? null;
-  }
-
-  get redoLabel() {
-    return this.#undone.at(-1)?.at(-1).label ?? null;
-  }
-
   undo() {
     return this.#take(this.#done, this.#undone, "Undo");
   }
@@ -52,7 +46,12 @@ export class UndoStack {
     if (!group) return null;
     const undos = [];
     for (const entry of group.toReversed()) {
-      const record = this.queue.commit({ kind: "undo", object: entry.id, undoes: entry.changes, label: `${word}: ${entry.label}` });
+      const record = this.queue.commit({
+        kind: "undo",
+        object: entry.id,
+        undoes: entry.changes,
+        label: `${word}: ${entry.label}`,
+      });
       if (record) undos.push({ ...entryOf(record), label: entry.label });
     }
     if (undos.length) to.push(undos);
@@ -61,7 +60,8 @@ export class UndoStack {
 
   /** What the server really changed, with the ids it gave. */
   #learn(id, changes) {
-    for (const group of [...this.#done, ...this.#undone]) for (const entry of group) if (entry.id === id) entry.changes = changes;
+    for (const group of [...this.#done, ...this.#undone])
+      for (const entry of group) if (entry.id === id) entry.changes = changes;
   }
 
   #drop(id) {

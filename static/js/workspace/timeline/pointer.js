@@ -29,10 +29,6 @@ export class Pointer {
     top.addEventListener("contextmenu", (event) => event.preventDefault());
   }
 
-  get busy() {
-    return this.#drag !== null;
-  }
-
   /** End the drag as if it never was. True when there was one. */
   cancel() {
     if (!this.#drag) return false;
@@ -112,7 +108,8 @@ export class Pointer {
       return;
     }
     const pane = this.timeline.paneAt(event.offsetY);
-    if (event.shiftKey && !event.deltaX && (pane === "people" || pane === "events")) this.timeline.scrollPane(pane, event.deltaY * unit);
+    if (event.shiftKey && !event.deltaX && (pane === "people" || pane === "events"))
+      this.timeline.scrollPane(pane, event.deltaY * unit);
     else window.scroll((event.deltaX || event.deltaY) * unit);
   }
 
@@ -184,7 +181,10 @@ export class Pointer {
     }
     if (many && store.selection.kind === "event") {
       const ids = store.selection.ids;
-      store.select("event", ids.includes(found.row.id) ? ids.filter((id) => id !== found.row.id) : [...ids, found.row.id]);
+      store.select(
+        "event",
+        ids.includes(found.row.id) ? ids.filter((id) => id !== found.row.id) : [...ids, found.row.id],
+      );
     } else actions.selectEvent(found.row.id);
   }
 
@@ -270,7 +270,10 @@ export class Pointer {
       move(event) {
         const a = snap(found.frame, frames, window, event.altKey).frame;
         const b = snap(window.frame(event.offsetX), frames, window, event.altKey).frame;
-        span = [clamp(Math.min(a, b), 0, store.times.frames - 1), clamp(Math.max(a, b, Math.min(a, b) + 1), 1, store.times.frames)];
+        span = [
+          clamp(Math.min(a, b), 0, store.times.frames - 1),
+          clamp(Math.max(a, b, Math.min(a, b) + 1), 1, store.times.frames),
+        ];
         const row = found.person ? timeline.rows.people.indexOf(found.person) : -1;
         const y = row >= 0 ? timeline.yOf("people", 2 + row * LANE) : timeline.yOf("events", timeline.rows.cover.y);
         timeline.ghost = { span, y, height: row >= 0 ? LANE - 4 : 12 };
@@ -302,7 +305,8 @@ export class Pointer {
           for (const event of store.inView(lane.type, window.frame(box.x0), window.frame(box.x1))) {
             const y = timeline.barTop(event, lane);
             const [left, right] = barSpan(window, event);
-            if (event !== store.draft && y < box.y1 && y + BAR > box.y0 && left < box.x1 && right > box.x0) ids.push(event.id);
+            if (event !== store.draft && y < box.y1 && y + BAR > box.y0 && left < box.x1 && right > box.x0)
+              ids.push(event.id);
           }
         store.select("event", ids);
       },
