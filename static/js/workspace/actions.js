@@ -72,7 +72,9 @@ export class Actions extends Topics {
   neighbour(direction) {
     const events = this.store.ordered.filter((event) => this.store.passes(event));
     const chosen = this.store.selectedEvent;
-    let at = chosen ? events.indexOf(chosen) + direction : events.findIndex((event) => event.start >= this.player.frame);
+    let at = chosen
+      ? events.indexOf(chosen) + direction
+      : events.findIndex((event) => event.start >= this.player.frame);
     if (!chosen && direction < 0) at = (at < 0 ? events.length : at) - 1;
     if (events[at]) this.selectEvent(events[at].id);
     else this.say(direction > 0 ? "No event after this one." : "No event before this one.");
@@ -83,7 +85,9 @@ export class Actions extends Topics {
     const chosen = this.store.selectedEvent;
     const type = this.triage && this.triage !== "all" ? this.triage : null;
     const wanted = (event) => (type ? event.type === type : !this.store.filters.hidden.has(event.type));
-    const open = this.store.ordered.filter((event) => event.status === "proposed" && event.id !== chosen?.id && wanted(event));
+    const open = this.store.ordered.filter(
+      (event) => event.status === "proposed" && event.id !== chosen?.id && wanted(event),
+    );
     if (this.triage) open.sort((a, b) => a.confidence - b.confidence);
     if (!open.length) {
       this.say("Nothing is left to review in this video.");
@@ -91,7 +95,10 @@ export class Actions extends Topics {
       return;
     }
     const from = chosen ? chosen.start : this.player.frame;
-    const next = this.triage ? open[0] : (open.find((event) => event.start > from || (event.start === from && chosen && event.id > chosen.id)) ?? open[0]);
+    const next = this.triage
+      ? open[0]
+      : (open.find((event) => event.start > from || (event.start === from && chosen && event.id > chosen.id)) ??
+        open[0]);
     if (this.triage) this.setLooping(true);
     this.selectEvent(next.id);
     if (this.triage) {
@@ -119,7 +126,8 @@ export class Actions extends Topics {
       this.store.emit("selection", this.store.selection);
     } else if (this.store.draft) this.store.setDraft(null);
     else if (this.store.selection.kind) this.store.select(null);
-    else if (this.store.marked || this.store.span.in !== null || this.store.span.out !== null) this.store.setSpan(null, null);
+    else if (this.store.marked || this.store.span.in !== null || this.store.span.out !== null)
+      this.store.setSpan(null, null);
     else if (this.triage) this.setTriage(null);
   }
 
@@ -162,8 +170,13 @@ export class Actions extends Topics {
     if (!events.length) return this.say("Select an event first; N goes to the next one that waits.");
     const word = { confirmed: "confirm", rejected: "reject", proposed: "reopen" }[status];
     const edits = events
-      .filter((event) => event.status !== status)
-      .map((event) => ({ kind: "event.update", object: event.id, fields: { status }, label: `${word} ${this.#name(event)}` }));
+      .filter((event) => event.status !== status || event.stale) // a word on a stale event is a new word
+      .map((event) => ({
+        kind: "event.update",
+        object: event.id,
+        fields: { status },
+        label: `${word} ${this.#name(event)}`,
+      }));
     this.#commitAll(edits);
     if (events.length > 1) this.say(`${edits.length} events ${status}. Ctrl+Z takes all of them back.`);
     if (this.triage) this.nextUnreviewed();
@@ -193,7 +206,12 @@ export class Actions extends Topics {
     const edits = events.map((event) =>
       event.origin === "human"
         ? { kind: "event.delete", object: event.id, label: `delete ${this.#name(event)}` }
-        : { kind: "event.update", object: event.id, fields: { status: "rejected" }, label: `reject ${this.#name(event)}` },
+        : {
+            kind: "event.update",
+            object: event.id,
+            fields: { status: "rejected" },
+            label: `reject ${this.#name(event)}`,
+          },
     );
     const rejected = events.filter((event) => event.origin !== "human" && event.status !== "rejected");
     const wanted = edits.filter((edit, i) => edit.kind === "event.delete" || events[i].status !== "rejected");
@@ -212,14 +230,21 @@ export class Actions extends Topics {
     if (end !== row.end) fields.end = end;
     if (!Object.keys(fields).length) return null;
     const what = kind === "event" ? this.#name(row) : kind;
-    return this.#commit({ kind: `${kind}.update`, object: row.id, fields, label: `${"start" in fields && "end" in fields ? "move" : "trim"} ${what}` });
+    return this.#commit({
+      kind: `${kind}.update`,
+      object: row.id,
+      fields,
+      label: `${"start" in fields && "end" in fields ? "move" : "trim"} ${what}`,
+    });
   }
 
   /** I and O: the selected thing's edge, or the marked span's. The out point is the frame shown, included. */
   mark(side) {
     const { store, player } = this;
     const kind = store.draft ? "draft" : store.selection.kind;
-    const row = store.draft ?? (["event", "correction", "coverage"].includes(kind) ? store.get(kind, store.selection.ids[0]) : null);
+    const row =
+      store.draft ??
+      (["event", "correction", "coverage"].includes(kind) ? store.get(kind, store.selection.ids[0]) : null);
     const frame = player.frame;
     if (!row) {
       const { in: from, out: to } = store.span;
@@ -228,9 +253,12 @@ export class Actions extends Topics {
       return;
     }
     const [low, high] = kind === "coverage" ? [0, store.times.frames] : store.shotAt(row.start);
-    if (frame < low || frame >= high) return this.say(`An event stays inside its shot, frames ${low} to ${high - 1}.`, "error");
-    if (side === "in" && frame >= row.end) return this.say(`The start must lie before the end, frame ${row.end - 1}.`, "error");
-    if (side === "out" && frame < row.start) return this.say(`The end must not lie before the start, frame ${row.start}.`, "error");
+    if (frame < low || frame >= high)
+      return this.say(`An event stays inside its shot, frames ${low} to ${high - 1}.`, "error");
+    if (side === "in" && frame >= row.end)
+      return this.say(`The start must lie before the end, frame ${row.end - 1}.`, "error");
+    if (side === "out" && frame < row.start)
+      return this.say(`The end must not lie before the start, frame ${row.start}.`, "error");
     this.setSpan(kind, row, side === "in" ? frame : row.start, side === "out" ? frame + 1 : row.end);
   }
 
@@ -253,18 +281,37 @@ export class Actions extends Topics {
     if (!this.#mayEdit()) return;
     const person = this.store.selectedPerson;
     const participants = person ? togglePerson(type, [], person.id) : [];
-    this.store.setDraft({ id: "draft", type, modality: TYPES[type].modality, start, end, participants, status: "proposed", confidence: 1, origin: "human" });
+    this.store.setDraft({
+      id: "draft",
+      type,
+      modality: TYPES[type].modality,
+      start,
+      end,
+      participants,
+      status: "proposed",
+      confidence: 1,
+      origin: "human",
+    });
     this.store.select(null);
   }
 
   /** A type's key: changes the type of the draft or of the selected event; otherwise begins a new event. */
   typeKey(type, fresh = false) {
     const { store } = this;
-    if (store.draft) return store.setDraft({ ...store.draft, type, modality: TYPES[type].modality, participants: fitRoles(type, store.draft.participants) });
+    if (store.draft)
+      return store.setDraft({
+        ...store.draft,
+        type,
+        modality: TYPES[type].modality,
+        participants: fitRoles(type, store.draft.participants),
+      });
     const event = store.selectedEvent;
     if (event && !fresh) return this.setType(event, type);
     const [low, high] = store.shotAt(this.player.frame);
-    const span = store.marked ?? [this.player.frame, Math.max(this.player.frame + 1, this.#after(this.player.frame, NEW_EVENT_S))];
+    const span = store.marked ?? [
+      this.player.frame,
+      Math.max(this.player.frame + 1, this.#after(this.player.frame, NEW_EVENT_S)),
+    ];
     return this.draft(type, clamp(span[0], low, high - 1), clamp(span[1], low + 1, high));
   }
 
@@ -276,8 +323,17 @@ export class Actions extends Topics {
     if (event.type === type) return;
     const participants = fitRoles(type, event.participants);
     const missing = rolesMissing(type, participants);
-    if (missing) return this.say(`${TYPES[type].word}: ${missing.toLowerCase()}. Add people with their number keys first.`, "error");
-    this.#commit({ kind: "event.update", object: event.id, fields: { type, participants }, label: `make it ${TYPES[type].word.toLowerCase()}` });
+    if (missing)
+      return this.say(
+        `${TYPES[type].word}: ${missing.toLowerCase()}. Add people with their number keys first.`,
+        "error",
+      );
+    this.#commit({
+      kind: "event.update",
+      object: event.id,
+      fields: { type, participants },
+      label: `make it ${TYPES[type].word.toLowerCase()}`,
+    });
   }
 
   saveDraft() {
@@ -287,7 +343,12 @@ export class Actions extends Topics {
     if (missing) return this.say(`${TYPES[type].word}: ${missing.toLowerCase()}. Number keys add people.`, "error");
     const fields = { type, modality, start, end, participants, status: "confirmed" };
     store.setDraft(null);
-    const record = this.#commit({ kind: "event.create", object: uuid(), fields, label: `new ${TYPES[type].word.toLowerCase()}` });
+    const record = this.#commit({
+      kind: "event.create",
+      object: uuid(),
+      fields,
+      label: `new ${TYPES[type].word.toLowerCase()}`,
+    });
     if (record) store.select("event", [record.object]);
   }
 
@@ -305,7 +366,11 @@ export class Actions extends Topics {
     const before = this.participantsOf(event);
     const mine = before.find(([person]) => this.store.rootOf(person) === root)?.[0] ?? root;
     const after = togglePerson(event.type, before, mine);
-    if (after === before) return this.say(`${TYPES[event.type].word} ${rolesMissing(event.type, [...before, [root, TYPES[event.type].roles[0][0]]]).toLowerCase()}: take somebody out first.`, "error");
+    if (after === before)
+      return this.say(
+        `${TYPES[event.type].word} ${rolesMissing(event.type, [...before, [root, TYPES[event.type].roles[0][0]]]).toLowerCase()}: take somebody out first.`,
+        "error",
+      );
     this.store.focusPerson = after.some(([person]) => person === mine) ? mine : null;
     return this.setParticipants(event, after);
   }
@@ -323,7 +388,12 @@ export class Actions extends Topics {
       this.store.emit("selection", this.store.selection);
       return null;
     }
-    return this.#commit({ kind: "event.update", object: event.id, fields: { participants }, label: `people of ${TYPES[event.type].word.toLowerCase()}` });
+    return this.#commit({
+      kind: "event.update",
+      object: event.id,
+      fields: { participants },
+      label: `people of ${TYPES[event.type].word.toLowerCase()}`,
+    });
   }
 
   /** Give the person in focus the next role of the event. */
@@ -348,6 +418,22 @@ export class Actions extends Topics {
     return this.store.emit("selection", this.store.selection);
   }
 
+  /** Take what the rules say of an event: its span, type and people. */
+  takeProposal(event, machine) {
+    const fields = { type: machine.type, start: machine.start, end: machine.end, participants: machine.roles };
+    for (const name of Object.keys(fields))
+      if (JSON.stringify(fields[name]) === JSON.stringify(event[name])) delete fields[name];
+    this.#commit({ kind: "event.update", object: event.id, fields, label: `the rules' view of ${this.#name(event)}` });
+  }
+
+  /** Give an event its values of an earlier row back. */
+  restore({ id, type, start, end, status, note, participants }) {
+    const event = this.store.get("event", id);
+    if (!event) return;
+    const fields = { type, start, end, status, note: note ?? "", participants };
+    this.#commit({ kind: "event.update", object: id, fields, label: `restore ${this.#name(event)}` });
+  }
+
   setNote(event, note) {
     if (note === (event.note ?? "")) return;
     this.#commit({ kind: "event.update", object: event.id, fields: { note }, label: "note" });
@@ -370,9 +456,23 @@ export class Actions extends Topics {
   correctGaze(person, said) {
     const [start, end] = this.gazeSpan(person);
     const edits = this.#makeRoom(person, start, end);
-    const fields = { person, start, end, kind: said.kind, x: said.x ?? null, y: said.y ?? null, target_person: said.target_person ?? null };
-    const records = this.#commitAll([...edits, { kind: "correction.create", object: uuid(), fields, label: `where ${this.store.personName(person)} looks` }]);
-    if (records.length) this.say(`${this.store.personName(person)}: ${end - start} frame${end - start > 1 ? "s" : ""} corrected, ${start} to ${end - 1}.`);
+    const fields = {
+      person,
+      start,
+      end,
+      kind: said.kind,
+      x: said.x ?? null,
+      y: said.y ?? null,
+      target_person: said.target_person ?? null,
+    };
+    const records = this.#commitAll([
+      ...edits,
+      { kind: "correction.create", object: uuid(), fields, label: `where ${this.store.personName(person)} looks` },
+    ]);
+    if (records.length)
+      this.say(
+        `${this.store.personName(person)}: ${end - start} frame${end - start > 1 ? "s" : ""} corrected, ${start} to ${end - 1}.`,
+      );
   }
 
   clearGaze(person) {
@@ -389,7 +489,8 @@ export class Actions extends Topics {
     for (const row of this.store.correctionsOf(person)) {
       if (row.end <= start || row.start >= end) continue;
       if (row.start >= start && row.end <= end) edits.push({ kind: "correction.delete", object: row.id, label });
-      else if (row.start < start) edits.push({ kind: "correction.update", object: row.id, fields: { end: start }, label });
+      else if (row.start < start)
+        edits.push({ kind: "correction.update", object: row.id, fields: { end: start }, label });
       else edits.push({ kind: "correction.update", object: row.id, fields: { start: end }, label });
       if (row.start < start && row.end > end) {
         const { id, version, ...fields } = row;
@@ -407,7 +508,12 @@ export class Actions extends Topics {
     if (!store.marked) return this.say("Mark a span first: I and O, or drag over a person's lane.", "error");
     const [start, end] = store.marked;
     const persons = store.selectedPerson ? [store.selectedPerson.id] : [];
-    const record = this.#commit({ kind: "coverage.create", object: uuid(), fields: { persons, modality, start, end }, label: `${modality} coverage` });
+    const record = this.#commit({
+      kind: "coverage.create",
+      object: uuid(),
+      fields: { persons, modality, start, end },
+      label: `${modality} coverage`,
+    });
     if (record) store.select("coverage", [record.object]);
   }
 
@@ -415,18 +521,35 @@ export class Actions extends Topics {
 
   renamePerson(id, name) {
     const person = this.store.person(id);
-    if (person && name.trim() !== person.name) this.#commit({ kind: "person.update", object: person.id, fields: { name: name.trim() }, label: `name of person ${person.number}` });
+    if (person && name.trim() !== person.name)
+      this.#commit({
+        kind: "person.update",
+        object: person.id,
+        fields: { name: name.trim() },
+        label: `name of person ${person.number}`,
+      });
   }
 
   colourPerson(id, colour) {
     const person = this.store.person(id);
-    if (person && colour !== person.colour) this.#commit({ kind: "person.update", object: person.id, fields: { colour }, label: `colour of person ${person.number}` });
+    if (person && colour !== person.colour)
+      this.#commit({
+        kind: "person.update",
+        object: person.id,
+        fields: { colour },
+        label: `colour of person ${person.number}`,
+      });
   }
 
   /** The higher number becomes an alias of the other, so numbers that people know stay. */
   mergePerson(id, into) {
     const name = this.store.personName(id);
-    const record = this.#commit({ kind: "person.merge", object: id, fields: { into }, label: `merge ${name} into ${this.store.personName(into)}` });
+    const record = this.#commit({
+      kind: "person.merge",
+      object: id,
+      fields: { into },
+      label: `merge ${name} into ${this.store.personName(into)}`,
+    });
     if (record) this.store.select("person", [into]);
   }
 
@@ -435,11 +558,19 @@ export class Actions extends Topics {
     const later = this.store.trackletsOf(id).filter((tracklet) => tracklet.end > at);
     if (!later.length) return this.say(`${this.store.personName(id)} is not seen from here on.`, "error");
     if (later.length === this.store.trackletsOf(id).length && later.every((tracklet) => tracklet.start >= at))
-      return this.say(`${this.store.personName(id)} is not seen before frame ${at}: there is nothing to split off.`, "error");
+      return this.say(
+        `${this.store.personName(id)} is not seen before frame ${at}: there is nothing to split off.`,
+        "error",
+      );
     if (!this.#whole(later)) return null;
     const fresh = uuid();
     const fields = { tracklets: later.map((tracklet) => tracklet.id), at, new: fresh };
-    const record = this.#commit({ kind: "person.split", object: this.store.rootOf(id), fields, label: `split ${this.store.personName(id)} at frame ${at}` });
+    const record = this.#commit({
+      kind: "person.split",
+      object: this.store.rootOf(id),
+      fields,
+      label: `split ${this.store.personName(id)} at frame ${at}`,
+    });
     if (record) this.store.select("person", [fresh]);
     return record;
   }
@@ -455,16 +586,32 @@ export class Actions extends Topics {
     if (!this.#whole([tracklet])) return;
     const fresh = uuid();
     const person = this.store.rootOf(tracklet.person);
-    const record = this.#commit({ kind: "person.split", object: person, fields: { tracklets: [tracklet.id], at: null, new: fresh }, label: `new person from ${this.store.personName(person)}` });
+    const record = this.#commit({
+      kind: "person.split",
+      object: person,
+      fields: { tracklets: [tracklet.id], at: null, new: fresh },
+      label: `new person from ${this.store.personName(person)}`,
+    });
     if (record) this.store.select("person", [fresh]);
   }
 
   assignTracklet(tracklet, person) {
-    if (this.#whole([tracklet])) this.#commit({ kind: "tracklet.assign", object: tracklet.id, fields: { person }, label: `tracklet to ${this.store.personName(person)}` });
+    if (this.#whole([tracklet]))
+      this.#commit({
+        kind: "tracklet.assign",
+        object: tracklet.id,
+        fields: { person },
+        label: `tracklet to ${this.store.personName(person)}`,
+      });
   }
 
   answerIdentity(id, state) {
-    this.#commit({ kind: "identity.answer", object: id, fields: { state }, label: state === "same" ? "same person" : "different people" });
+    this.#commit({
+      kind: "identity.answer",
+      object: id,
+      fields: { state },
+      label: state === "same" ? "same person" : "different people",
+    });
   }
 
   // ---- Undo ----

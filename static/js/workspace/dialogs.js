@@ -24,7 +24,9 @@ export class Dialogs {
 
   /** Choose a person by number or name; `take(id)` gets the choice. */
   people(take = (id) => this.actions.personKey(id)) {
-    this.#chooser("A person", "Number or name", (words) => this.#peopleLike(words).map((person) => this.#personItem(person, take)));
+    this.#chooser("A person", "Number or name", (words) =>
+      this.#peopleLike(words).map((person) => this.#personItem(person, take)),
+    );
   }
 
   /** Go to a frame, a time, or a person's first appearance. */
@@ -34,7 +36,10 @@ export class Dialogs {
       const frame = parseFrame(words, store.times);
       const people = words ? this.#peopleLike(words).slice(0, 8) : [];
       return [
-        frame !== null && { label: `Frame ${Math.min(frame, store.times.frames - 1)}, ${store.times.clock(frame)}`, run: () => player.seek(frame) },
+        frame !== null && {
+          label: `Frame ${Math.min(frame, store.times.frames - 1)}, ${store.times.clock(frame)}`,
+          run: () => player.seek(frame),
+        },
         ...people.map((person) =>
           this.#personItem(person, (id) => {
             actions.selectPerson(id);
@@ -48,11 +53,19 @@ export class Dialogs {
 
   #peopleLike(words) {
     const wanted = words.trim().toLowerCase();
-    return this.store.people.filter((person) => !wanted || String(person.number) === wanted || this.store.personName(person.id).toLowerCase().includes(wanted));
+    return this.store.people.filter(
+      (person) =>
+        !wanted || String(person.number) === wanted || this.store.personName(person.id).toLowerCase().includes(wanted),
+    );
   }
 
   #personItem(person, take) {
-    return { label: this.store.personName(person.id), number: person.number, colour: this.palette.ofPerson(person), run: () => take(person.id) };
+    return {
+      label: this.store.personName(person.id),
+      number: person.number,
+      colour: this.palette.ofPerson(person),
+      run: () => take(person.id),
+    };
   }
 
   #chooser(title, hint, itemsFor) {
@@ -65,7 +78,8 @@ export class Dialogs {
           h(
             "li",
             { role: "option", "aria-selected": String(i === at), onclick: () => this.#do(item.run) },
-            item.colour && h("span", { class: "chip-number", style: { "--who": item.colour }, text: String(item.number) }),
+            item.colour &&
+              h("span", { class: "chip-number", style: { "--who": item.colour }, text: String(item.number) }),
             h("span", { text: item.label }),
           ),
         ),
@@ -101,27 +115,52 @@ export class Dialogs {
     if (!person) return actions.say("Select the person first: their number key, or a click on them.");
     if (!store.may("annotate")) return actions.say("Your role here is to look.", "error");
     const say = (fields) => () => actions.correctGaze(person.id, fields);
-    const record = this.overlay.samples?.at(player.frame)?.find((one) => store.personOf(one.track, player.frame) === person.id);
+    const record = this.overlay.samples
+      ?.at(player.frame)
+      ?.find((one) => store.personOf(one.track, player.frame) === person.id);
     const [x, y] = record?.gaze ?? [null, null];
-    const others = store.people.filter((one) => one.id !== person.id && store.isPresent(one.id, player.frame, player.frame + 1));
+    const others = store.people.filter(
+      (one) => one.id !== person.id && store.isPresent(one.id, player.frame, player.frame + 1),
+    );
     const choices = [
-      ...others.map((one) => ({ key: one.number < 10 ? String(one.number) : "", label: store.personName(one.id), run: say({ kind: "person", target_person: one.id }) })),
-      { key: "w", label: "another person…", run: () => this.people((id) => actions.correctGaze(person.id, { kind: "person", target_person: id })) },
-      x !== null && { key: "o", label: "an object where the gaze was measured", run: say({ kind: "object", x, y }) },
+      ...others.map((one) => ({
+        key: one.number < 10 ? String(one.number) : "",
+        label: store.personName(one.id),
+        run: say({ kind: "person", target_person: one.id }),
+      })),
+      {
+        key: "w",
+        label: "another person…",
+        run: () => this.people((id) => actions.correctGaze(person.id, { kind: "person", target_person: id })),
+      },
+      x !== null && { key: "o", label: "an object where the gaze was estimated", run: say({ kind: "object", x, y }) },
       { key: "c", label: "the camera", run: say({ kind: "camera" }) },
       { key: "x", label: "off screen", run: say({ kind: "off" }) },
       { key: "u", label: "unusable", run: say({ kind: "unusable" }) },
-      { key: "Backspace", label: "as measured (take the correction back)", run: () => actions.clearGaze(person.id) },
+      { key: "Backspace", label: "as estimated (take the correction back)", run: () => actions.clearGaze(person.id) },
     ].filter(Boolean);
     const [start, end] = actions.gazeSpan(person.id);
     const list = h(
       "ul",
       { class: "quick-list" },
       choices.map((choice) =>
-        h("li", {}, h("button", { type: "button", onclick: () => this.#do(choice.run) }, choice.key && h("kbd", { text: choice.key === "Backspace" ? "⌫" : choice.key.toUpperCase() }), h("span", { text: choice.label }))),
+        h(
+          "li",
+          {},
+          h(
+            "button",
+            { type: "button", onclick: () => this.#do(choice.run) },
+            choice.key && h("kbd", { text: choice.key === "Backspace" ? "⌫" : choice.key.toUpperCase() }),
+            h("span", { text: choice.label }),
+          ),
+        ),
       ),
     );
-    this.#open(`${store.personName(person.id)} looks at`, h("p", { class: "dim", text: `Frames ${start} to ${end - 1}` }), list);
+    this.#open(
+      `${store.personName(person.id)} looks at`,
+      h("p", { class: "dim", text: `Frames ${start} to ${end - 1}` }),
+      list,
+    );
     this.dialog.onkeydown = (event) => {
       const choice = choices.find((one) => one.key && one.key.toLowerCase() === event.key.toLowerCase());
       if (!choice) return;

@@ -39,7 +39,14 @@ export function icon(name, small = false) {
 export function iconButton(name, label, onclick, props = {}) {
   return h(
     "button",
-    { type: "button", class: "button button-quiet button-icon button-small", title: label, "aria-label": label, onclick, ...props },
+    {
+      type: "button",
+      class: "button button-quiet button-icon button-small",
+      title: label,
+      "aria-label": label,
+      onclick,
+      ...props,
+    },
     icon(name, true),
   );
 }

@@ -4,8 +4,22 @@ import { h } from "./dom.js";
 import { KEYMAP } from "./keymap.js";
 import { namesOf } from "./keys.js";
 
-const SHOWN = { Space: "Space", ArrowLeft: "←", ArrowRight: "→", Backspace: "⌫", Delete: "Del", Escape: "Esc", Enter: "Enter" };
-const show = (key) => (key === "+" ? key : key.split("+").map((part) => SHOWN[part] ?? part).join(" "));
+const SHOWN = {
+  Space: "Space",
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  Backspace: "⌫",
+  Delete: "Del",
+  Escape: "Esc",
+  Enter: "Enter",
+};
+const show = (key) =>
+  key === "+"
+    ? key
+    : key
+        .split("+")
+        .map((part) => SHOWN[part] ?? part)
+        .join(" ");
 
 export class Help {
   #waiting = null; // the action that waits for its new key
@@ -31,14 +45,31 @@ export class Help {
     const groups = [...new Set(KEYMAP.map((action) => action.group))];
     this.list.replaceChildren(
       ...groups.map((group) =>
-        h("section", {}, h("h3", { text: group }), h("dl", {}, KEYMAP.filter((action) => action.group === group && !action.minor).map((action) => this.#row(action)))),
+        h(
+          "section",
+          {},
+          h("h3", { text: group }),
+          h(
+            "dl",
+            {},
+            KEYMAP.filter((action) => action.group === group && !action.minor).map((action) => this.#row(action)),
+          ),
+        ),
       ),
       h(
         "p",
         { class: "dim", role: "status" },
-        this.message ?? "Click a key to change it. Digits 0 to 9 stand for the people with these numbers; Shift with a type's letter always makes a new event. Alt while dragging turns snapping off, Ctrl with the wheel zooms.",
+        this.message ??
+          "Click a key to change it. Digits 0 to 9 stand for the people with these numbers; Shift with a type's letter always makes a new event. Alt while dragging turns snapping off, Ctrl with the wheel zooms.",
       ),
-      this.keys.isOwn ? h("button", { type: "button", class: "button button-small", text: "All keys as they were", onclick: () => this.keys.reset() }) : "",
+      this.keys.isOwn
+        ? h("button", {
+            type: "button",
+            class: "button button-small",
+            text: "All keys as they were",
+            onclick: () => this.keys.reset(),
+          })
+        : "",
     );
   }
 

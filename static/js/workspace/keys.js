@@ -3,7 +3,18 @@
 import { Topics, isTyping } from "./dom.js";
 import { KEYMAP } from "./keymap.js";
 
-const PRINTED = { Comma: ",", Period: ".", Slash: "/", BracketLeft: "[", BracketRight: "]", Minus: "-", Equal: "=", Semicolon: ";", Quote: "'", Backslash: "\\" };
+const PRINTED = {
+  Comma: ",",
+  Period: ".",
+  Slash: "/",
+  BracketLeft: "[",
+  BracketRight: "]",
+  Minus: "-",
+  Equal: "=",
+  Semicolon: ";",
+  Quote: "'",
+  Backslash: "\\",
+};
 const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta", "AltGraph", "CapsLock"]);
 const CONTROLS = "button, a, summary, select, input, [role=separator], [role=option]";
 
@@ -44,7 +55,8 @@ export class Keys extends Topics {
 
   #index() {
     this.byKey = new Map();
-    for (const action of KEYMAP) for (const key of this.keysOf(action)) if (!this.byKey.has(key)) this.byKey.set(key, action);
+    for (const action of KEYMAP)
+      for (const key of this.keysOf(action)) if (!this.byKey.has(key)) this.byKey.set(key, action);
   }
 
   keysOf(action) {
@@ -95,7 +107,8 @@ export class Keys extends Topics {
     const control = event.target.closest?.(CONTROLS);
     if (!control || event.ctrlKey || event.metaKey) return false;
     if (event.key === "Enter" || event.key === " ") return true;
-    if (control.matches("select, input, [role=separator]")) return event.key.startsWith("Arrow") || ["Home", "End", "PageUp", "PageDown"].includes(event.key);
+    if (control.matches("select, input, [role=separator]"))
+      return event.key.startsWith("Arrow") || ["Home", "End", "PageUp", "PageDown"].includes(event.key);
     return false;
   }
 }

@@ -2,6 +2,8 @@
 // a click selects a person, Shift+click takes them into the event, dragging from a selected person's face or gaze point
 // says where they look.
 
+import { h } from "./dom.js";
+import { gazeMethod } from "./method.js";
 import { KIND } from "./vocabulary.js";
 
 const HANDLE_PX = 11;
@@ -14,6 +16,7 @@ export class Overlay {
     Object.assign(this, { canvas, stage, store, player, palette, glyphs, actions });
     this.samples = null;
     this.shows = { boxes: true, names: true, gaze: true, faces: false };
+    this.legend = store.run ? this.#makeLegend(store.run) : null;
     new ResizeObserver(() => this.resize()).observe(stage);
     player.on("shown", () => this.draw());
     for (const topic of ["rows", "selection"]) store.on(topic, () => this.redraw());
@@ -21,6 +24,14 @@ export class Overlay {
     canvas.addEventListener("pointermove", (event) => this.#move(event));
     canvas.addEventListener("pointerup", (event) => this.#up(event));
     canvas.addEventListener("pointercancel", () => this.cancel());
+  }
+
+  /** Says what kind of gaze is drawn, wherever it is. */
+  #makeLegend(run) {
+    const { short, long } = gazeMethod(run);
+    const legend = h("p", { class: "stage-legend", text: `Gaze: ${short}`, title: long });
+    this.stage.append(legend);
+    return legend;
   }
 
   redraw() {
@@ -57,6 +68,7 @@ export class Overlay {
 
   draw() {
     if (!this.rect) return;
+    if (this.legend) this.legend.hidden = !this.shows.gaze;
     const pen = this.canvas.getContext("2d");
     pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
@@ -67,10 +79,14 @@ export class Overlay {
     for (const record of records) {
       const id = this.store.personOf(record.track, frame);
       const person = id && this.store.person(id);
-      if (person) this.#people.push({ id, person, record, box: this.#box(record.body), gaze: this.#gazeOf(id, record, frame) });
+      if (person)
+        this.#people.push({ id, person, record, box: this.#box(record.body), gaze: this.#gazeOf(id, record, frame) });
     }
     const event = this.store.draft ?? this.store.selectedEvent;
-    const live = event && event.start <= frame && frame < event.end ? new Set(event.participants.map(([id]) => this.store.rootOf(id))) : null;
+    const live =
+      event && event.start <= frame && frame < event.end
+        ? new Set(event.participants.map(([id]) => this.store.rootOf(id)))
+        : null;
     this.#people.sort((a, b) => this.#rank(a) - this.#rank(b));
     for (const one of this.#people) this.#drawPerson(pen, one, live);
     if (this.shows.gaze) for (const one of this.#people) this.#drawGaze(pen, one, live);
@@ -83,15 +99,26 @@ export class Overlay {
     return this.store.isSelected("person", id) ? 1 : 0;
   }
 
-  /** Where a person looks at a frame: by a human's word, else as measured. */
+  /** Where a person looks at a frame: by a human's word, else as estimated. */
   #gazeOf(id, record, frame) {
-    const face = record.face ?? [record.body[0], record.body[1], record.body[2], record.body[1] + 0.25 * (record.body[3] - record.body[1])];
+    const face = record.face ?? [
+      record.body[0],
+      record.body[1],
+      record.body[2],
+      record.body[1] + 0.25 * (record.body[3] - record.body[1]),
+    ];
     const eye = record.eye ?? [(face[0] + face[2]) / 2, face[1] + 0.4 * (face[3] - face[1])];
     const said = this.store.correctionAt(id, frame);
     if (said) {
       const kind = said.kind === "point" ? KIND.scene : KIND[said.kind];
       const point = said.x === null || said.x === undefined ? null : [said.x, said.y];
-      return { kind, eye, point, target: said.target_person ? this.store.rootOf(said.target_person) : null, human: true };
+      return {
+        kind,
+        eye,
+        point,
+        target: said.target_person ? this.store.rootOf(said.target_person) : null,
+        human: true,
+      };
     }
     const target = record.target === null ? null : this.store.personOf(record.target, frame);
     return { kind: record.kind, eye, point: record.gaze, target, human: false, between: record.gazeFrame !== frame };
@@ -222,7 +249,14 @@ export class Overlay {
 
   /** Camera, off screen and unusable have no point in the picture: a sign beside the eyes. */
   #noPoint(pen, [x, y], colour, gaze, one, named) {
-    const word = { [KIND.camera]: "camera", [KIND.off]: "off screen", [KIND.unusable]: "unusable", [KIND.person]: "person", [KIND.object]: "object", [KIND.scene]: "" }[gaze.kind];
+    const word = {
+      [KIND.camera]: "camera",
+      [KIND.off]: "off screen",
+      [KIND.unusable]: "unusable",
+      [KIND.person]: "person",
+      [KIND.object]: "object",
+      [KIND.scene]: "",
+    }[gaze.kind];
     pen.fillStyle = colour;
     pen.beginPath();
     pen.arc(x, y, 4, 0, 7);
@@ -250,7 +284,9 @@ export class Overlay {
   /** Names above the boxes; one that would lie on another goes inside, or is left out. */
   #drawNames(pen, live) {
     const taken = [];
-    const order = this.#people.toSorted((a, b) => this.#rank(b) - this.#rank(a) || (b.box[3] - b.box[1]) - (a.box[3] - a.box[1]));
+    const order = this.#people.toSorted(
+      (a, b) => this.#rank(b) - this.#rank(a) || b.box[3] - b.box[1] - (a.box[3] - a.box[1]),
+    );
     pen.font = `600 12px ${this.palette.font}`;
     for (const { id, person, box } of order) {
       const words = person.name ? `${person.number} ${person.name}` : `P${person.number}`;
@@ -289,7 +325,10 @@ export class Overlay {
   #drawDrag(pen) {
     const { one, at, target } = this.#drag;
     const eye = [this.#x(one.gaze.eye[0]), this.#y(one.gaze.eye[1])];
-    this.#ray(pen, eye, at, this.palette.ofPerson(one.person), { kind: target ? KIND.person : KIND.scene, human: true });
+    this.#ray(pen, eye, at, this.palette.ofPerson(one.person), {
+      kind: target ? KIND.person : KIND.scene,
+      human: true,
+    });
     if (target) {
       const [a, b, c, d] = target.box;
       pen.strokeStyle = "#fff";
@@ -312,7 +351,12 @@ export class Overlay {
   }
 
   #grabbed(x, y) {
-    return this.#people.find((one) => this.store.isSelected("person", one.id) && one.handle && Math.hypot(one.handle[0] - x, one.handle[1] - y) <= HANDLE_PX);
+    return this.#people.find(
+      (one) =>
+        this.store.isSelected("person", one.id) &&
+        one.handle &&
+        Math.hypot(one.handle[0] - x, one.handle[1] - y) <= HANDLE_PX,
+    );
   }
 
   #down(event) {

@@ -1,6 +1,20 @@
 // Colours from the style sheet for everything drawn on a canvas; read again when the theme changes.
 
-const NAMES = ["bg", "bg-raised", "bg-sunken", "line", "line-strong", "text", "text-dim", "accent", "accent-soft", "danger", "warn", "ok", "focus"];
+const NAMES = [
+  "bg",
+  "bg-raised",
+  "bg-sunken",
+  "line",
+  "line-strong",
+  "text",
+  "text-dim",
+  "accent",
+  "accent-soft",
+  "danger",
+  "warn",
+  "ok",
+  "focus",
+];
 const OWN = ["lane", "shot", "scene", "camera", "object", "unusable", "grid"];
 
 export class Palette {
@@ -13,7 +27,10 @@ export class Palette {
       this.read();
       this.onchange?.();
     };
-    new MutationObserver(again).observe(document.documentElement, { attributes: true, attributeFilter: ["data-theme"] });
+    new MutationObserver(again).observe(document.documentElement, {
+      attributes: true,
+      attributeFilter: ["data-theme"],
+    });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", again);
   }
 

@@ -28,7 +28,8 @@ export class Panels {
   #wire(splitter) {
     const name = splitter.dataset.panel;
     const vertical = name === "side";
-    const measure = () => (vertical ? this.root.querySelector("#inspector").offsetWidth : this.root.querySelector("#timeline").offsetHeight);
+    const measure = () =>
+      vertical ? this.root.querySelector("#inspector").offsetWidth : this.root.querySelector("#timeline").offsetHeight;
     const set = (size) => {
       const [low, high] = LIMITS[name];
       const room = vertical ? this.root.clientWidth * 0.6 : this.root.clientHeight * 0.78;
@@ -69,6 +70,8 @@ export class Panels {
   }
 
   get inspectorShown() {
-    return NARROW.matches ? this.root.classList.contains("inspector-open") : !this.root.classList.contains("inspector-closed");
+    return NARROW.matches
+      ? this.root.classList.contains("inspector-open")
+      : !this.root.classList.contains("inspector-closed");
   }
 }

@@ -48,7 +48,8 @@ export class Player extends Topics {
     this.#name(clamp(frame, 0, this.times.frames - 1));
     this.root.dataset.state = "seeking";
     if (!this.video) return this.#request();
-    if (this.video.readyState < 1) await new Promise((resolve) => this.video.addEventListener("loadedmetadata", resolve, { once: true }));
+    if (this.video.readyState < 1)
+      await new Promise((resolve) => this.video.addEventListener("loadedmetadata", resolve, { once: true }));
     this.#request();
   }
 
@@ -216,7 +217,10 @@ export class Player extends Topics {
   /** J and L: each press in one direction doubles the speed; the other direction starts again at one. */
   shuttle(direction) {
     const speed = Math.abs(this.#shuttle);
-    const faster = Math.sign(this.#shuttle) === direction && this.playing ? SPEEDS[Math.min(SPEEDS.indexOf(speed) + 1, SPEEDS.length - 1)] : 1;
+    const faster =
+      Math.sign(this.#shuttle) === direction && this.playing
+        ? SPEEDS[Math.min(SPEEDS.indexOf(speed) + 1, SPEEDS.length - 1)]
+        : 1;
     if (this.playing && Math.sign(this.#shuttle || 1) !== direction) this.pause();
     this.#shuttle = direction * faster;
     if (direction > 0) this.play();

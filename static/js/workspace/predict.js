@@ -17,7 +17,15 @@ function create(thing, edit) {
   const { object: id, fields } = edit;
   const shared = { id, version: 1 };
   const rows = {
-    event: { set: "working", confidence: 1, status: "confirmed", origin: "human", edited: false, stale: false, note: "" },
+    event: {
+      set: "working",
+      confidence: 1,
+      status: "confirmed",
+      origin: "human",
+      edited: false,
+      stale: false,
+      note: "",
+    },
     correction: { x: null, y: null, target_person: null },
     coverage: { persons: [] },
   };
@@ -33,9 +41,13 @@ const HANDLERS = {
   },
   "event.delete": (edit, row) => [change("event", row.id, row, null)],
   "person.update": (edit, row) => [change("person", row.id, row, bump(row, edit.fields))],
-  "person.merge": (edit, row, store) => [change("person", row.id, row, bump(row, { merged_into: store.rootOf(edit.fields.into) }))],
+  "person.merge": (edit, row, store) => [
+    change("person", row.id, row, bump(row, { merged_into: store.rootOf(edit.fields.into) })),
+  ],
   "person.split": splitPerson,
-  "tracklet.assign": (edit, row) => [change("tracklet", row.id, row, bump(row, { person: edit.fields.person, human: true }))],
+  "tracklet.assign": (edit, row) => [
+    change("tracklet", row.id, row, bump(row, { person: edit.fields.person, human: true })),
+  ],
   "correction.update": (edit, row) => [change("correction", row.id, row, bump(row, edit.fields))],
   "correction.delete": (edit, row) => [change("correction", row.id, row, null)],
   "coverage.update": (edit, row) => [change("coverage", row.id, row, bump(row, edit.fields))],
@@ -43,7 +55,8 @@ const HANDLERS = {
   "identity.answer": (edit, row, store) => {
     const changes = [change("identity", row.id, row, bump(row, { state: edit.fields.state }))];
     const [low, high] = [store.person(row.first), store.person(row.second)].sort((a, b) => a.number - b.number);
-    if (edit.fields.state === "same" && low.id !== high.id) changes.push(change("person", high.id, high, bump(high, { merged_into: low.id })));
+    if (edit.fields.state === "same" && low.id !== high.id)
+      changes.push(change("person", high.id, high, bump(high, { merged_into: low.id })));
     return changes;
   },
 };
@@ -64,7 +77,9 @@ function splitPerson(edit, row, store) {
       // The server names the second half; until it answers, it goes by a name of our own
       const rest = `${id}~${at}`;
       changes.push(change("tracklet", id, tracklet, bump(tracklet, { end: at, human: true })));
-      changes.push(change("tracklet", rest, null, { ...tracklet, id: rest, start: at, person: fresh, human: true, version: 1 }));
+      changes.push(
+        change("tracklet", rest, null, { ...tracklet, id: rest, start: at, person: fresh, human: true, version: 1 }),
+      );
     }
   }
   return changes;

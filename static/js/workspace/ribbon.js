@@ -10,7 +10,14 @@ const RUN_BUCKET = 16; // frames, then 32, 64, ...
 const VELOCITY_BUCKET = 4;
 const PERSON = 16; // code of a run at person lane n is PERSON + n; below it, the kind
 const MISSING = 65_535;
-const ARRAYS = { u8: Uint8Array, u16: Uint16Array, u32: Uint32Array, uint8: Uint8Array, uint16: Uint16Array, uint32: Uint32Array };
+const ARRAYS = {
+  u8: Uint8Array,
+  u16: Uint16Array,
+  u32: Uint32Array,
+  uint8: Uint8Array,
+  uint16: Uint16Array,
+  uint32: Uint32Array,
+};
 
 export class Ribbon {
   constructor(buffer) {

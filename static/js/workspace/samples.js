@@ -130,7 +130,9 @@ export class Samples {
     const buffer = new Uint8Array(end - start);
     let filled = 0;
     while (filled < buffer.length) {
-      const part = new Uint8Array(await bytesOf(this.url, { headers: { Range: `bytes=${start + filled}-${end - 1}` } }));
+      const part = new Uint8Array(
+        await bytesOf(this.url, { headers: { Range: `bytes=${start + filled}-${end - 1}` } }),
+      );
       if (!part.length || part.length > buffer.length - filled) throw new Error("The server ignored the range.");
       buffer.set(part, filled);
       filled += part.length;
@@ -173,7 +175,12 @@ export class Samples {
     const gap = after ? this.times.zeroed(after.frame) - this.times.zeroed(before.frame) : Infinity;
     if (gap <= 2.5 * this.step) {
       const share = (frame - before.frame) / (after.frame - before.frame);
-      return { ...before, body: mix(before.body, after.body, share), face: mix(before.face, after.face, share), between: true };
+      return {
+        ...before,
+        body: mix(before.body, after.body, share),
+        face: mix(before.face, after.face, share),
+        between: true,
+      };
     }
     return old < this.step ? { ...before, between: true } : null;
   }

@@ -64,7 +64,11 @@ export class Thumbs {
 
   /** The second video at a frame. */
   async #show(frame) {
-    this.#second ??= Object.assign(document.createElement("video"), { src: this.video.src, muted: true, preload: "auto" });
+    this.#second ??= Object.assign(document.createElement("video"), {
+      src: this.video.src,
+      muted: true,
+      preload: "auto",
+    });
     const seeked = new Promise((done) => this.#second.addEventListener("seeked", done, { once: true }));
     this.#second.currentTime = this.store.times.inside(frame, 0.4);
     await Promise.race([seeked, new Promise((done) => setTimeout(done, 4000))]);
@@ -75,7 +79,19 @@ export class Thumbs {
     const { videoWidth: width, videoHeight: height } = video;
     const side = Math.max((x1 - x0) * width, (y1 - y0) * height) * 1.5;
     const canvas = h("canvas", { width: SIZE, height: SIZE });
-    canvas.getContext("2d").drawImage(video, ((x0 + x1) / 2) * width - side / 2, ((y0 + y1) / 2) * height - side / 2, side, side, 0, 0, SIZE, SIZE);
+    canvas
+      .getContext("2d")
+      .drawImage(
+        video,
+        ((x0 + x1) / 2) * width - side / 2,
+        ((y0 + y1) / 2) * height - side / 2,
+        side,
+        side,
+        0,
+        0,
+        SIZE,
+        SIZE,
+      );
     return canvas;
   }
 
@@ -86,6 +102,11 @@ export class Thumbs {
     const copy = h("canvas", { width: SIZE, height: SIZE, class: "tl-face" });
     copy.getContext("2d").drawImage(known.canvas, 0, 0);
     const row = this.store.person(person);
-    return h("span", { class: `tl-portrait ${size}`, style: { "--who": this.overlay.palette.ofPerson(row) } }, copy, h("span", { class: "chip-number", text: String(row.number) }));
+    return h(
+      "span",
+      { class: `tl-portrait ${size}`, style: { "--who": this.overlay.palette.ofPerson(row) } },
+      copy,
+      h("span", { class: "chip-number", text: String(row.number) }),
+    );
   }
 }

@@ -14,6 +14,9 @@ export class Toolbar {
     root.querySelector("#zoom-in").addEventListener("click", () => workspace.zoom(1.5));
     root.querySelector("#zoom-out").addEventListener("click", () => workspace.zoom(1 / 1.5));
     root.querySelector("#zoom-fit").addEventListener("click", () => window.show(0, store.times.frames));
+    root.querySelector("#undo").addEventListener("click", () => actions.undoLast());
+    root.querySelector("#redo").addEventListener("click", () => actions.redoLast());
+    workspace.queue.on("state", () => this.#drawUndo());
     this.rejected.addEventListener("click", () => store.setFilters({ rejected: !store.filters.rejected }));
     this.present.addEventListener("click", () => store.setFilters({ present: !store.filters.present }));
     this.triage.addEventListener("click", () => actions.setTriage(actions.triage ? null : "all"));
@@ -58,9 +61,26 @@ export class Toolbar {
     const known = store.people.map((one) => `${one.id}${one.version}`).join();
     if (known !== this.known) {
       this.known = known;
-      this.people.replaceChildren(h("option", { value: "", text: "Everybody" }), ...store.people.map((one) => h("option", { value: one.id, text: `${one.number}  ${store.personName(one.id)}` })));
+      this.people.replaceChildren(
+        h("option", { value: "", text: "Everybody" }),
+        ...store.people.map((one) =>
+          h("option", { value: one.id, text: `${one.number}  ${store.personName(one.id)}` }),
+        ),
+      );
     }
     this.people.value = person ?? "";
+  }
+
+  #drawUndo() {
+    const { undo } = this.actions;
+    for (const [name, label, word] of [
+      ["undo", undo.undoLabel, "Undo"],
+      ["redo", undo.redoLabel, "Redo"],
+    ]) {
+      const button = this.root.querySelector(`#${name}`);
+      button.disabled = label === null;
+      button.title = label === null ? word : `${word}: ${label}`;
+    }
   }
 
   #toggleType(type) {

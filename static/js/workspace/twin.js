@@ -21,7 +21,9 @@ export class Twin {
 
   draw() {
     const { store, window } = this;
-    const events = store.ordered.filter((event) => event.end > window.start && event.start < window.end && store.passes(event)).slice(0, MOST);
+    const events = store.ordered
+      .filter((event) => event.end > window.start && event.start < window.end && store.passes(event))
+      .slice(0, MOST);
     const key = events.map((event) => `${event.id}${event.version}${store.isSelected("event", event.id)}`).join();
     if (key === this.key) return;
     this.key = key;
@@ -37,7 +39,14 @@ export class Twin {
       type: "button",
       text: words,
       "aria-pressed": String(this.store.isSelected("event", event.id)),
-      data: { event: event.id, type: event.type, status: event.status, start: event.start, end: event.end, version: event.version },
+      data: {
+        event: event.id,
+        type: event.type,
+        status: event.status,
+        start: event.start,
+        end: event.end,
+        version: event.version,
+      },
     });
   }
 }

@@ -2,14 +2,70 @@
 
 export const TYPES = {
   mutual_gaze: { word: "Mutual gaze", short: "Mutual", modality: "gaze", roles: [["member", 2, 2]] },
-  joint_attention: { word: "Joint attention", short: "Joint", modality: "gaze", roles: [["member", 2, 1000], ["target", 0, 1]] },
-  gaze_following: { word: "Gaze following", short: "Following", modality: "gaze", roles: [["leader", 1, 1], ["follower", 1, 1000]] },
-  attention_capture: { word: "Attention capture", short: "Capture", modality: "gaze", roles: [["member", 2, 1000], ["target", 0, 1]] },
+  joint_attention: {
+    word: "Joint attention",
+    short: "Joint",
+    modality: "gaze",
+    roles: [
+      ["member", 2, 1000],
+      ["target", 0, 1],
+    ],
+  },
+  gaze_following: {
+    word: "Gaze following",
+    short: "Following",
+    modality: "gaze",
+    roles: [
+      ["leader", 1, 1],
+      ["follower", 1, 1000],
+    ],
+  },
+  attention_capture: {
+    word: "Attention capture",
+    short: "Capture",
+    modality: "gaze",
+    roles: [
+      ["member", 2, 1000],
+      ["target", 0, 1],
+    ],
+  },
   sudden_gaze_shift: { word: "Sudden gaze shift", short: "Shift", modality: "gaze", roles: [["member", 1, 1]] },
-  pointing: { word: "Pointing", short: "Point", modality: "gesture", roles: [["initiator", 1, 1], ["target", 0, 1]] },
-  showing: { word: "Showing", short: "Show", modality: "gesture", roles: [["initiator", 1, 1], ["target", 0, 1]] },
-  giving: { word: "Giving", short: "Give", modality: "gesture", roles: [["initiator", 1, 1], ["target", 0, 1]] },
-  reaching: { word: "Reaching", short: "Reach", modality: "gesture", roles: [["initiator", 1, 1], ["target", 0, 1]] },
+  pointing: {
+    word: "Pointing",
+    short: "Point",
+    modality: "gesture",
+    roles: [
+      ["initiator", 1, 1],
+      ["target", 0, 1],
+    ],
+  },
+  showing: {
+    word: "Showing",
+    short: "Show",
+    modality: "gesture",
+    roles: [
+      ["initiator", 1, 1],
+      ["target", 0, 1],
+    ],
+  },
+  giving: {
+    word: "Giving",
+    short: "Give",
+    modality: "gesture",
+    roles: [
+      ["initiator", 1, 1],
+      ["target", 0, 1],
+    ],
+  },
+  reaching: {
+    word: "Reaching",
+    short: "Reach",
+    modality: "gesture",
+    roles: [
+      ["initiator", 1, 1],
+      ["target", 0, 1],
+    ],
+  },
 };
 export const GAZE_TYPES = Object.keys(TYPES).filter((type) => TYPES[type].modality === "gaze");
 export const GESTURE_TYPES = Object.keys(TYPES).filter((type) => TYPES[type].modality === "gesture");
@@ -17,7 +73,7 @@ export const ROLE_MARKS = { member: "", leader: "L", follower: "F", initiator: "
 
 // Codes of tracks.bin and ribbon.bin
 export const KIND = { none: 0, person: 1, object: 2, scene: 3, camera: 4, off: 5, unusable: 6 };
-export const KIND_WORDS = ["nothing measured", "a person", "an object", "the scene", "the camera", "off screen", "unusable"];
+export const KIND_WORDS = ["no estimate", "a person", "an object", "the scene", "the camera", "off screen", "unusable"];
 export const CORRECTION_WORDS = {
   point: "a point",
   person: "a person",

@@ -122,7 +122,8 @@ class Visitor:
         """Open the workspace and wait until everything is there."""
         page = page or self.page
         page.goto(f"{self.studio.address}/v/{video.id}/{query}")
-        page.wait_for_selector("#workspace[data-ready=all]")
+        page.wait_for_selector("#workspace:is([data-ready=all], [data-ready=failed])", state="attached")
+        assert page.get_attribute("#workspace", "data-ready") == "all", page.inner_text("#failure")
         settle(page)
         return page
 

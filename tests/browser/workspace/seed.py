@@ -52,7 +52,7 @@ class Scene:
 
 def uniform(frames: int, rate: Fraction = Fraction(25)) -> NDArray[np.float64]:
     """float64[N+1] times of a constant rate."""
-    return np.arange(frames + 1) * float(1 / rate)
+    return np.arange(frames + 1, dtype=np.float64) * float(1 / rate)
 
 
 def samples_of(scene: Scene) -> dict[str, NDArray[Any]]:
@@ -279,7 +279,7 @@ def _plan(manifest: dict[str, Any], people: int, link_shots: bool) -> Any:
     from webapp.tracks.services import Plan
 
     key = (lambda track: track % people) if link_shots else (lambda track: track)
-    rows = [(t["track"], t["start"], t["end"], f"new-{key(t['track'])}") for t in manifest["tracks"]]
+    rows = [(t["track"], t["start"], t["end"], f"new-{key(t['track'])}", False) for t in manifest["tracks"]]
     asked = [] if link_shots else [(f"new-{place}", f"new-{people + place}", 0.62) for place in range(people)]
     return Plan(tracklets=sorted(rows), identity=asked)
 

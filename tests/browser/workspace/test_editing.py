@@ -348,3 +348,27 @@ def test_twenty_events_by_keyboard_alone(desk: Any, scene: Any, crew: Any, recor
     assert len(swapped) == sum(event.type == "gaze_following" for event in done) > 0
     record_property("strokes for 20 events", strokes)
     print(f"\n20 events confirmed, trimmed and re-roled: {strokes} key strokes, {strokes / 20:.1f} each")
+
+
+def test_the_proposal_behind_an_edited_event_can_be_taken_back(desk: Any, scene: Any) -> None:
+    event = first_event(scene, start__gt=20)
+    select(desk, event)
+    desk.keyboard.press("Control+ArrowRight")
+    wait_saved(desk)
+    desk.wait_for_selector(".pill-edited")
+    desk.click("#inspector >> text=Take it")
+    wait_saved(desk)
+    desk.wait_for_function("() => !document.querySelector('.pill-edited')")
+    assert scene.events.get(id=event.id).start == event.start
+
+
+def test_a_comment_is_added_and_shown_with_the_history(desk: Any, scene: Any) -> None:
+    event = first_event(scene)
+    select(desk, event)
+    desk.keyboard.press("Enter")
+    wait_saved(desk)
+    desk.fill(".comment-form textarea", "Is that a glance?")
+    desk.click(".comment-form button")
+    desk.wait_for_selector(".comments >> text=Is that a glance?")
+    desk.wait_for_selector(".history >> text=confirmed it")
+    assert event.comments.get().user.username == "bob"

@@ -13,7 +13,10 @@ export function eventPanel(inspector, event) {
     buttons(inspector, event, draft),
     inspector.section("Who", whoSection(inspector, event)),
     inspector.section("When", inspector.spanFields(draft ? "draft" : "event", event)),
-    !draft && (event.origin === "rule" || story?.details) && inspector.section("Why", ...whySection(inspector, event, story?.details)),
+    !draft &&
+      (event.origin === "rule" || story?.details) &&
+      inspector.section("Why", ...whySection(inspector, event, story?.details)),
+    !draft && story && rulesSection(inspector, event, story.machine),
     !draft && noteSection(inspector, event, story),
     !draft && story && historySection(inspector, story),
     !draft && commentSection(inspector, event, story),
@@ -22,7 +25,9 @@ export function eventPanel(inspector, event) {
 
 function head(inspector, event, draft) {
   const { store, actions } = inspector;
-  const options = Object.entries(TYPES).map(([type, { word }]) => h("option", { value: type, text: word, selected: type === event.type }));
+  const options = Object.entries(TYPES).map(([type, { word }]) =>
+    h("option", { value: type, text: word, selected: type === event.type }),
+  );
   const select = h(
     "select",
     {
@@ -53,7 +58,12 @@ function pills(inspector, event, draft) {
     event.edited && pill("edited", "Edited", "A person changed its span, type or people"),
     event.stale && pill("stale", "Stale", "The machine's view changed since a person looked"),
     store.pendingIds.has(`event:${event.id}`) && pill("pending", "Saving"),
-    !draft && h("span", { class: "dim", title: "Confidence of the rule", text: event.origin === "human" ? "made by hand" : percent }),
+    !draft &&
+      h("span", {
+        class: "dim",
+        title: "Confidence of the rule",
+        text: event.origin === "human" ? "made by hand" : percent,
+      }),
   );
 }
 
@@ -64,17 +74,33 @@ function buttons(inspector, event, draft) {
     return h(
       "div",
       { class: "inspector-buttons" },
-      inspector.button("Save", "check", () => actions.saveDraft(), { class: "button button-small button-primary", title: "Save the event (Enter)" }),
+      inspector.button("Save", "check", () => actions.saveDraft(), {
+        class: "button button-small button-primary",
+        title: "Save the event (Enter)",
+      }),
       inspector.button("Drop", "x", () => store.setDraft(null), { title: "Esc" }),
     );
   return h(
     "div",
     { class: "inspector-buttons" },
     event.status !== "confirmed" &&
-      inspector.button("Confirm", "check", () => actions.setStatus("confirmed"), { class: "button button-small button-primary", title: "Confirm (Enter)", "data-focus": "confirm" }),
-    event.status !== "rejected" && inspector.button("Reject", "x", () => actions.setStatus("rejected"), { title: "Reject (Backspace)", "data-focus": "reject" }),
-    event.status !== "proposed" && inspector.button("Reopen", "undo", () => actions.setStatus("proposed"), { title: "Back to proposed", "data-focus": "reopen" }),
-    event.origin === "human" && inspector.button("Delete", "trash", () => actions.remove(), { title: "Delete (Del)", "data-focus": "delete" }),
+      inspector.button("Confirm", "check", () => actions.setStatus("confirmed"), {
+        class: "button button-small button-primary",
+        title: "Confirm (Enter)",
+        "data-focus": "confirm",
+      }),
+    event.status !== "rejected" &&
+      inspector.button("Reject", "x", () => actions.setStatus("rejected"), {
+        title: "Reject (Backspace)",
+        "data-focus": "reject",
+      }),
+    event.status !== "proposed" &&
+      inspector.button("Reopen", "undo", () => actions.setStatus("proposed"), {
+        title: "Back to proposed",
+        "data-focus": "reopen",
+      }),
+    event.origin === "human" &&
+      inspector.button("Delete", "trash", () => actions.remove(), { title: "Delete (Del)", "data-focus": "delete" }),
   );
 }
 
@@ -90,8 +116,19 @@ function whoSection(inspector, event) {
     h(
       "li",
       { class: store.focusPerson === person ? "who in-focus" : "who" },
-      h("button", { type: "button", class: "who-person", onclick: () => actions.selectPerson(person), title: "Select the person" }, inspector.chip(person)),
-      roles.length > 1 ? roleSelect(inspector, event, participants, person, role, roles) : h("span", { class: "dim", text: role }),
+      h(
+        "button",
+        {
+          type: "button",
+          class: "who-person",
+          onclick: () => actions.selectPerson(person),
+          title: "Select the person",
+        },
+        inspector.chip(person),
+      ),
+      roles.length > 1
+        ? roleSelect(inspector, event, participants, person, role, roles)
+        : h("span", { class: "dim", text: role }),
       mayEdit && iconButton("x", `Take ${store.personName(person)} out`, () => actions.personKey(person)),
     ),
   );
@@ -132,7 +169,8 @@ function addPerson(inspector, event, participants) {
   const inside = new Set(participants.map(([id]) => store.rootOf(id)));
   const others = store.people.filter((person) => !inside.has(person.id));
   const here = others.filter((person) => store.isPresent(person.id, event.start, event.end));
-  const option = (person) => h("option", { value: person.id, text: `${person.number}  ${store.personName(person.id)}` });
+  const option = (person) =>
+    h("option", { value: person.id, text: `${person.number}  ${store.personName(person.id)}` });
   const rest = others.filter((person) => !here.includes(person));
   return h(
     "select",
@@ -148,6 +186,29 @@ function addPerson(inspector, event, participants) {
     h("option", { value: "", text: "Add a person…" }),
     here.map(option),
     rest.length && h("optgroup", { label: "Not seen in this span" }, rest.map(option)),
+  );
+}
+
+/** Where a person's word and the rules differ: what the rules say now, and a way to take it. */
+function rulesSection(inspector, event, machine) {
+  const { store, actions } = inspector;
+  if (!machine || !(event.edited || event.stale)) return null;
+  if (machine.gone) return inspector.section("The rules now", h("p", { text: "They no longer propose this event." }));
+  const people = machine.roles.map(([id, role]) => `${store.shortName(id)} ${role}`).join(", ");
+  const words = `${TYPES[machine.type].word}, frames ${machine.start} to ${machine.end - 1}: ${people}.`;
+  return inspector.section(
+    event.stale ? "The rules now say" : "The rules proposed",
+    h("p", { text: words }),
+    store.may("annotate") &&
+      h(
+        "div",
+        { class: "inspector-buttons" },
+        inspector.button("Take it", "derive", () => actions.takeProposal(event, machine), {
+          "data-focus": "take-rules",
+        }),
+        event.stale &&
+          inspector.button("Keep mine", "check", () => actions.setStatus(event.status), { "data-focus": "keep-mine" }),
+      ),
   );
 }
 
@@ -173,26 +234,47 @@ function noteSection(inspector, event, story) {
 
 function historySection(inspector, story) {
   if (!story.history?.length) return null;
-  const items = story.history.slice(0, 30).map((entry) =>
-    h(
-      "li",
-      {},
-      h("b", { text: entry.who }),
-      ` ${told(inspector, entry)} `,
-      h("time", { class: "dim", datetime: entry.when, text: ago(entry.when) }),
-    ),
-  );
+  const items = story.history
+    .slice(0, 30)
+    .map((entry) =>
+      h(
+        "li",
+        {},
+        h("b", { text: entry.who }),
+        ` ${told(inspector, entry)} `,
+        h("time", { class: "dim", datetime: entry.when, text: ago(entry.when) }),
+        restoreButton(inspector, story, entry),
+      ),
+    );
   return inspector.section("History", h("ul", { class: "history" }, items));
+}
+
+/** Make the event again what it was after this edit; that is an edit like any other, and can be undone. */
+function restoreButton(inspector, story, entry) {
+  const { store, actions } = inspector;
+  if (!entry.row || entry.version === story.version || !store.may("annotate")) return null;
+  return h("button", {
+    type: "button",
+    class: "link",
+    text: "Restore",
+    title: "Make the event what it was after this edit",
+    "aria-label": `Restore the event of version ${entry.version}`,
+    "data-focus": `restore-${entry.edit}`,
+    onclick: () => actions.restore(entry.row),
+  });
 }
 
 function told(inspector, entry) {
   const { store } = inspector;
   if (entry.kind === "undo") return "took an edit back";
   const parts = Object.entries(entry.what ?? {}).map(([field, [before, after]]) => {
-    if (field === "status") return before === null ? `made it ${after}` : after === "proposed" ? "reopened it" : `${after} it`;
+    if (field === "status")
+      return before === null ? `made it ${after}` : after === "proposed" ? "reopened it" : `${after} it`;
     if (field === "start") return `first frame ${before ?? "–"} → ${after ?? "–"}`;
-    if (field === "end") return `last frame ${before === null ? "–" : before - 1} → ${after === null ? "–" : after - 1}`;
-    if (field === "participants") return `people ${(after ?? []).map(([id, role]) => `${store.shortName(id)} ${role}`).join(", ")}`;
+    if (field === "end")
+      return `last frame ${before === null ? "–" : before - 1} → ${after === null ? "–" : after - 1}`;
+    if (field === "participants")
+      return `people ${(after ?? []).map(([id, role]) => `${store.shortName(id)} ${role}`).join(", ")}`;
     if (field === "type") return `type ${TYPES[after]?.word.toLowerCase() ?? "–"}`;
     return `${field} changed`;
   });
@@ -202,14 +284,28 @@ function told(inspector, entry) {
 function commentSection(inspector, event, story) {
   const { store } = inspector;
   const list = (story?.comments ?? []).map((comment) =>
-    h("li", {}, h("b", { text: comment.user }), " ", h("time", { class: "dim", datetime: comment.created, text: ago(comment.created) }), h("p", { text: comment.text })),
+    h(
+      "li",
+      {},
+      h("b", { text: comment.user }),
+      " ",
+      h("time", { class: "dim", datetime: comment.created, text: ago(comment.created) }),
+      h("p", { text: comment.text }),
+    ),
   );
   const mayWrite = store.may("annotate");
   if (!list.length && !mayWrite) return null;
   const form = h(
     "form",
     { class: "comment-form", onsubmit: (submit) => sendComment(inspector, event, submit) },
-    h("textarea", { name: "text", rows: 2, required: true, maxlength: 4000, "aria-label": "New comment", placeholder: "Comment" }),
+    h("textarea", {
+      name: "text",
+      rows: 2,
+      required: true,
+      maxlength: 4000,
+      "aria-label": "New comment",
+      placeholder: "Comment",
+    }),
     h("button", { class: "button button-small", text: "Add" }),
   );
   return inspector.section("Comments", list.length > 0 && h("ul", { class: "comments" }, list), mayWrite && form);
@@ -222,7 +318,10 @@ async function sendComment(inspector, event, submit) {
   form.dataset.id ??= uuid(); // the same remark when it is sent twice
   button.disabled = true;
   try {
-    const story = await inspector.api.post(`/events/${event.id}/comments`, { id: form.dataset.id, text: form.elements.text.value });
+    const story = await inspector.api.post(`/events/${event.id}/comments`, {
+      id: form.dataset.id,
+      text: form.elements.text.value,
+    });
     form.elements.text.blur();
     inspector.keepStory(story);
   } catch (error) {
@@ -255,12 +354,21 @@ export function manyPanel(inspector) {
       h(
         "div",
         { class: "inspector-buttons" },
-        inspector.button("Confirm all", "check", () => actions.setStatus("confirmed"), { class: "button button-small button-primary", "data-focus": "confirm" }),
+        inspector.button("Confirm all", "check", () => actions.setStatus("confirmed"), {
+          class: "button button-small button-primary",
+          "data-focus": "confirm",
+        }),
         inspector.button("Reject all", "x", () => actions.setStatus("rejected"), { "data-focus": "reject" }),
       ),
     inspector.section(
       "What",
-      h("ul", { class: "counts" }, [...counts].map(([type, count]) => h("li", {}, icon(type, true), h("span", { text: TYPES[type].word }), h("b", { text: String(count) })))),
+      h(
+        "ul",
+        { class: "counts" },
+        [...counts].map(([type, count]) =>
+          h("li", {}, icon(type, true), h("span", { text: TYPES[type].word }), h("b", { text: String(count) })),
+        ),
+      ),
       h("p", { class: "dim", text: `${open} of them wait for a word. One Ctrl+Z takes a bulk action back.` }),
     ),
   ];

@@ -102,7 +102,8 @@ export class Inspector {
     return h(
       "span",
       { class: "chip-person", style: { "--who": this.palette.ofPerson(person) } },
-      (person && this.timeline.thumbs?.element(person.id, "small")) ?? h("span", { class: "chip-number", text: person ? String(person.number) : "?" }),
+      (person && this.timeline.thumbs?.element(person.id, "small")) ??
+        h("span", { class: "chip-number", text: person ? String(person.number) : "?" }),
       h("span", { class: "chip-name", text: this.store.personName(id) }),
       ...more,
     );
@@ -128,16 +129,37 @@ export class Inspector {
           title: "A frame, or a time such as 1:02.5",
           onchange: (event) => this.#typedFrame(event.target, set),
         }),
-        h("button", { type: "button", class: "span-clock mono", text: times.clock(frame), title: "Go there", onclick: () => player.seek(frame) }),
-        iconButton(side === "in" ? "in" : "out", side === "in" ? "Start here (I)" : "End here (O)", () => actions.mark(side), { disabled: !store.may("annotate") }),
+        h("button", {
+          type: "button",
+          class: "span-clock mono",
+          text: times.clock(frame),
+          title: "Go there",
+          onclick: () => player.seek(frame),
+        }),
+        iconButton(
+          side === "in" ? "in" : "out",
+          side === "in" ? "Start here (I)" : "End here (O)",
+          () => actions.mark(side),
+          { disabled: !store.may("annotate") },
+        ),
       );
     const seconds = times.zeroed(row.end) - times.zeroed(row.start);
     const length = row.end - row.start;
     return h(
       "div",
       { class: "span-fields" },
-      field("First frame", row.start, (frame) => actions.setSpan(kind, row, Math.min(frame, row.end - 1), row.end), "in"),
-      field("Last frame", row.end - 1, (frame) => actions.setSpan(kind, row, row.start, Math.max(frame + 1, row.start + 1)), "out"),
+      field(
+        "First frame",
+        row.start,
+        (frame) => actions.setSpan(kind, row, Math.min(frame, row.end - 1), row.end),
+        "in",
+      ),
+      field(
+        "Last frame",
+        row.end - 1,
+        (frame) => actions.setSpan(kind, row, row.start, Math.max(frame + 1, row.start + 1)),
+        "out",
+      ),
       h("p", { class: "dim", text: `${length} frame${length === 1 ? "" : "s"}, ${seconds.toFixed(3)} s` }),
     );
   }
@@ -155,6 +177,11 @@ export class Inspector {
   }
 
   button(label, iconName, onclick, props = {}) {
-    return h("button", { type: "button", class: "button button-small", onclick, ...props }, iconName && icon(iconName, true), h("span", { text: label }));
+    return h(
+      "button",
+      { type: "button", class: "button button-small", onclick, ...props },
+      iconName && icon(iconName, true),
+      h("span", { text: label }),
+    );
   }
 }

@@ -2,7 +2,8 @@
 
 import { h, icon } from "../dom.js";
 import { CORRECTION_WORDS, TYPES } from "../vocabulary.js";
-import { laneOfCode } from "../ribbon.js";
+import { lookingSeconds } from "../looks.js";
+import { backendWords, gazeMethod } from "../method.js";
 import { openProposals, proposalCard } from "./person.js";
 
 const MANY_PEOPLE = 20;
@@ -14,7 +15,12 @@ export function correctionPanel(inspector, row) {
     h("header", { class: "inspector-head" }, icon("target"), h("h2", { text: "Gaze, set by hand" })),
     inspector.section("Who", inspector.chip(row.person), h("p", { text: `looks at ${whom}` })),
     inspector.section("When", inspector.spanFields("correction", row)),
-    store.may("annotate") && h("div", { class: "inspector-buttons" }, inspector.button("Delete", "trash", () => actions.remove(), { "data-focus": "delete" })),
+    store.may("annotate") &&
+      h(
+        "div",
+        { class: "inspector-buttons" },
+        inspector.button("Delete", "trash", () => actions.remove(), { "data-focus": "delete" }),
+      ),
   ];
 }
 
@@ -22,11 +28,24 @@ export function coveragePanel(inspector, row) {
   const { store, actions } = inspector;
   const whom = row.persons.length ? row.persons.map((id) => inspector.chip(id)) : [h("p", { text: "Everybody" })];
   return [
-    h("header", { class: "inspector-head" }, icon("coverage"), h("h2", { text: `${row.modality === "gaze" ? "Gaze" : "Gesture"} coverage` })),
-    h("p", { class: "dim", text: `Somebody declared: every ${row.modality} event of these people inside this span is marked. What is not marked here did not happen.` }),
+    h(
+      "header",
+      { class: "inspector-head" },
+      icon("coverage"),
+      h("h2", { text: `${row.modality === "gaze" ? "Gaze" : "Gesture"} coverage` }),
+    ),
+    h("p", {
+      class: "dim",
+      text: `Somebody declared: every ${row.modality} event of these people inside this span is marked. What is not marked here did not happen.`,
+    }),
     inspector.section("Who", ...whom),
     inspector.section("When", inspector.spanFields("coverage", row)),
-    store.may("annotate") && h("div", { class: "inspector-buttons" }, inspector.button("Delete", "trash", () => actions.remove(), { "data-focus": "delete" })),
+    store.may("annotate") &&
+      h(
+        "div",
+        { class: "inspector-buttons" },
+        inspector.button("Delete", "trash", () => actions.remove(), { "data-focus": "delete" }),
+      ),
   ];
 }
 
@@ -38,7 +57,10 @@ export function overviewPanel(inspector) {
     progressSection(inspector),
     spanSection(inspector),
     proposals.length > 0 &&
-      inspector.section(`The same person? (${proposals.length})`, proposals.slice(0, 6).map((one) => proposalCard(inspector, one))),
+      inspector.section(
+        `The same person? (${proposals.length})`,
+        proposals.slice(0, 6).map((one) => proposalCard(inspector, one)),
+      ),
     matrixSection(inspector),
     factsSection(inspector),
   ];
@@ -56,7 +78,9 @@ function progressSection(inspector) {
   if (!total)
     return inspector.section(
       "Events",
-      h("p", { text: "There are no events yet. Perception proposes them; you can also make them by hand: mark a span with I and O, then press M, T, F, C or S." }),
+      h("p", {
+        text: "There are no events yet. Perception proposes them; you can also make them by hand: mark a span with I and O, then press M, T, F, C or S.",
+      }),
     );
   const done = counts.confirmed + counts.rejected;
   return inspector.section(
@@ -67,10 +91,31 @@ function progressSection(inspector) {
       h("span", { class: "progress-ok", style: { width: `${(100 * counts.confirmed) / total}%` } }),
       h("span", { class: "progress-no", style: { width: `${(100 * counts.rejected) / total}%` } }),
     ),
-    h("p", {}, h("b", { text: String(counts.proposed) }), ` to review, ${counts.confirmed} confirmed, ${counts.rejected} rejected`),
+    h(
+      "p",
+      {},
+      h("b", { text: String(counts.proposed) }),
+      ` to review, ${counts.confirmed} confirmed, ${counts.rejected} rejected`,
+    ),
     counts.proposed > 0 &&
-      h("div", { class: "inspector-buttons" }, inspector.button("Next to review", "event-next", () => actions.nextUnreviewed(), { class: "button button-small button-primary", title: "N", "data-focus": "next" })),
-    h("ul", { class: "counts" }, [...byType].sort().map(([type, count]) => h("li", {}, icon(type, true), h("span", { text: TYPES[type].word }), h("b", { text: String(count) })))),
+      h(
+        "div",
+        { class: "inspector-buttons" },
+        inspector.button("Next to review", "event-next", () => actions.nextUnreviewed(), {
+          class: "button button-small button-primary",
+          title: "N",
+          "data-focus": "next",
+        }),
+      ),
+    h(
+      "ul",
+      { class: "counts" },
+      [...byType]
+        .sort()
+        .map(([type, count]) =>
+          h("li", {}, icon(type, true), h("span", { text: TYPES[type].word }), h("b", { text: String(count) })),
+        ),
+    ),
   );
 }
 
@@ -86,8 +131,14 @@ function spanSection(inspector) {
       h(
         "div",
         { class: "inspector-buttons" },
-        inspector.button("Gaze covered", "coverage", () => actions.cover("gaze"), { title: "Every gaze event in it is marked (V)", "data-focus": "cover" }),
-        inspector.button("Gestures covered", "coverage", () => actions.cover("gesture"), { title: "Shift+V", "data-focus": "cover-gesture" }),
+        inspector.button("Gaze covered", "coverage", () => actions.cover("gaze"), {
+          title: "Every gaze event in it is marked (V)",
+          "data-focus": "cover",
+        }),
+        inspector.button("Gestures covered", "coverage", () => actions.cover("gesture"), {
+          title: "Shift+V",
+          "data-focus": "cover-gesture",
+        }),
         inspector.button("Clear", "x", () => store.setSpan(null, null)),
       ),
   );
@@ -99,28 +150,53 @@ function matrixSection(inspector) {
   if (!timeline.ribbon) return null;
   const span = store.marked ?? [0, store.times.frames];
   const people = store.people.filter((person) => store.isPresent(person.id, ...span)).slice(0, MANY_PEOPLE);
-  const all = lookingSeconds(inspector, people, span);
+  const all = people.map((person) => {
+    const sums = lookingSeconds(store, timeline.ribbon, person.id, span);
+    return people.map((other) => sums.get(other.id) ?? 0);
+  });
   // only who looks at somebody or is looked at
   const kept = people.map((_, i) => i).filter((i) => all[i].some(Boolean) || all.some((row) => row[i]));
   if (kept.length < 2) return null;
-  return matrixTable(inspector, kept.map((i) => people[i]), kept.map((i) => kept.map((j) => all[i][j])));
+  return matrixTable(
+    inspector,
+    kept.map((i) => people[i]),
+    kept.map((i) => kept.map((j) => all[i][j])),
+  );
 }
 
 function matrixTable(inspector, people, seconds) {
   const { store, palette } = inspector;
   const most = Math.max(0.001, ...seconds.flat());
-  const headRow = h("tr", {}, h("td"), people.map((person) => h("th", { scope: "col", text: String(person.number), title: store.personName(person.id) })));
+  const headRow = h(
+    "tr",
+    {},
+    h("td"),
+    people.map((person) => h("th", { scope: "col", text: String(person.number), title: store.personName(person.id) })),
+  );
   const rows = people.map((person, i) =>
     h(
       "tr",
       {},
-      h("th", { scope: "row", text: String(person.number), title: store.personName(person.id), style: { "--who": palette.ofPerson(person) } }),
+      h("th", {
+        scope: "row",
+        text: String(person.number),
+        title: store.personName(person.id),
+        style: { "--who": palette.ofPerson(person) },
+      }),
       people.map((other, j) =>
         h("td", {
           class: i === j ? "self" : "cell",
           style: i === j ? {} : { "--share": `${Math.round(100 * (seconds[i][j] / most))}%` },
-          title: i === j ? undefined : `${store.personName(person.id)} looks at ${store.personName(other.id)}: ${seconds[i][j].toFixed(1)} s`,
-          text: i !== j && seconds[i][j] >= 0.05 ? (seconds[i][j] < 10 ? seconds[i][j].toFixed(1) : String(Math.round(seconds[i][j]))) : "",
+          title:
+            i === j
+              ? undefined
+              : `${store.personName(person.id)} looks at ${store.personName(other.id)}: ${seconds[i][j].toFixed(1)} s`,
+          text:
+            i !== j && seconds[i][j] >= 0.05
+              ? seconds[i][j] < 10
+                ? seconds[i][j].toFixed(1)
+                : String(Math.round(seconds[i][j]))
+              : "",
         }),
       ),
     ),
@@ -131,18 +207,6 @@ function matrixTable(inspector, people, seconds) {
   );
 }
 
-function lookingSeconds({ store, timeline }, people, [start, end]) {
-  const index = new Map(people.map((person, i) => [store.laneOf(person.id), i]));
-  return people.map((person) => {
-    const sums = new Array(people.length).fill(0);
-    timeline.ribbon.lane(store, person.id).runs(start, end, (from, to, code) => {
-      const at = index.get(laneOfCode(code));
-      if (at !== undefined) sums[at] += store.times.zeroed(Math.min(to, end)) - store.times.zeroed(Math.max(from, start));
-    });
-    return sums;
-  });
-}
-
 function factsSection(inspector) {
   const { store } = inspector;
   const { video, run, times } = store;
@@ -151,11 +215,20 @@ function factsSection(inspector) {
     ["Picture", video.has_pixels ? `${video.width} × ${video.height}` : "none, features only"],
     ["Frames", `${times.frames}, mean ${rate.toFixed(2)} a second`],
     ["Shots", String(store.shots.length)],
-    run && ["Perception", `${run.profile}, ${run.rate} samples a second`],
+    run && ["Profile", run.profile],
+    run && ["Gaze", `${gazeMethod(run).short}, ${run.rate} samples a second`],
+    run?.tracking_rate && ["Tracking", `${run.tracking_rate} frames a second`],
+    run && backendWords(run) && ["Backends", backendWords(run)],
   ].filter(Boolean);
   return inspector.section(
     "About",
-    h("dl", { class: "facts" }, facts.map(([name, value]) => h("div", {}, h("dt", { text: name }), h("dd", { text: value })))),
+    h(
+      "dl",
+      { class: "facts" },
+      facts.map(([name, value]) => h("div", {}, h("dt", { text: name }), h("dd", { text: value }))),
+    ),
+    run && h("p", { class: "dim", text: gazeMethod(run).long }),
+    (run?.notes ?? []).map((note) => h("p", { class: "dim", text: note })),
     (video.warnings ?? []).map((warning) => h("p", { class: "hint-warn", text: warning })),
   );
 }

@@ -1,6 +1,7 @@
 // The panel of a person: name, colour, where they look now, who they might also be, and their tracklets.
 
 import { h, icon, iconButton } from "../dom.js";
+import { gazeMethod } from "../method.js";
 import { CORRECTION_WORDS, KIND_WORDS } from "../vocabulary.js";
 
 const MANY_TRACKLETS = 60;
@@ -9,10 +10,16 @@ const UNKNOWN_ANGLE = -128;
 export function personPanel(inspector, person) {
   const { store } = inspector;
   const mayEdit = store.may("annotate");
-  const proposals = openProposals(store).filter((one) => store.rootOf(one.first) === person.id || store.rootOf(one.second) === person.id);
+  const proposals = openProposals(store).filter(
+    (one) => store.rootOf(one.first) === person.id || store.rootOf(one.second) === person.id,
+  );
   return [
     head(inspector, person, mayEdit),
-    proposals.length > 0 && inspector.section("The same person?", proposals.map((one) => proposalCard(inspector, one))),
+    proposals.length > 0 &&
+      inspector.section(
+        "The same person?",
+        proposals.map((one) => proposalCard(inspector, one)),
+      ),
     gazeSection(inspector, person, mayEdit),
     mayEdit && identitySection(inspector, person),
     trackletSection(inspector, person, mayEdit),
@@ -38,7 +45,8 @@ function head(inspector, person, mayEdit) {
     h(
       "div",
       { class: "person-name" },
-      inspector.timeline.thumbs?.element(person.id, "large") ?? h("span", { class: "tl-face", style: { "--who": palette.ofPerson(person) }, text: String(person.number) }),
+      inspector.timeline.thumbs?.element(person.id, "large") ??
+        h("span", { class: "tl-face", style: { "--who": palette.ofPerson(person) }, text: String(person.number) }),
       h(
         "div",
         { class: "field" },
@@ -58,8 +66,13 @@ function head(inspector, person, mayEdit) {
         }),
       ),
     ),
-    mayEdit && h("details", { class: "colours" }, h("summary", { text: "Colour" }), h("div", { class: "swatches" }, colours)),
-    aliases.length > 0 && h("p", { class: "dim", text: `Merged into this person: ${aliases.map((alias) => alias.name || `Person ${alias.number}`).join(", ")}.` }),
+    mayEdit &&
+      h("details", { class: "colours" }, h("summary", { text: "Colour" }), h("div", { class: "swatches" }, colours)),
+    aliases.length > 0 &&
+      h("p", {
+        class: "dim",
+        text: `Merged into this person: ${aliases.map((alias) => alias.name || `Person ${alias.number}`).join(", ")}.`,
+      }),
   );
 }
 
@@ -78,17 +91,33 @@ export function proposalCard(inspector, proposal) {
     if (tracklet) player.seek(Math.floor((tracklet.start + tracklet.end) / 2));
     actions.selectPerson(id);
   };
-  const who = (id) => h("button", { type: "button", class: "who-person", onclick: () => go(id), title: "Show this person" }, inspector.chip(id));
+  const who = (id) =>
+    h(
+      "button",
+      { type: "button", class: "who-person", onclick: () => go(id), title: "Show this person" },
+      inspector.chip(id),
+    );
   return h(
     "div",
     { class: "proposal" },
-    h("div", { class: "proposal-pair" }, who(proposal.first), icon("merge", true), who(proposal.second), h("span", { class: "dim mono", title: "Similarity of their faces", text: proposal.similarity.toFixed(2) })),
+    h(
+      "div",
+      { class: "proposal-pair" },
+      who(proposal.first),
+      icon("merge", true),
+      who(proposal.second),
+      h("span", { class: "dim mono", title: "Similarity of their faces", text: proposal.similarity.toFixed(2) }),
+    ),
     store.may("annotate") &&
       h(
         "div",
         { class: "inspector-buttons" },
-        inspector.button("Same person", "check", () => actions.answerIdentity(proposal.id, "same"), { "data-focus": `same-${proposal.id}` }),
-        inspector.button("Different", "x", () => actions.answerIdentity(proposal.id, "different"), { "data-focus": `different-${proposal.id}` }),
+        inspector.button("Same person", "check", () => actions.answerIdentity(proposal.id, "same"), {
+          "data-focus": `same-${proposal.id}`,
+        }),
+        inspector.button("Different", "x", () => actions.answerIdentity(proposal.id, "different"), {
+          "data-focus": `different-${proposal.id}`,
+        }),
       ),
   );
 }
@@ -100,7 +129,7 @@ function gazeSection(inspector, person, mayEdit) {
   const frame = player.frame;
   const said = store.correctionAt(person.id, frame);
   const seen = store.trackletsOf(person.id).some((tracklet) => tracklet.start <= frame && frame < tracklet.end);
-  const words = said ? saidWords(store, said) : measuredWords(inspector, person, frame);
+  const words = said ? saidWords(store, said) : estimatedWords(inspector, person, frame);
   if (!mayEdit) return inspector.section("Looks at", h("p", { text: words }));
   const others = store.people.filter((one) => one.id !== person.id && store.isPresent(one.id, frame, frame + 1));
   const say = (fields) => () => actions.correctGaze(person.id, fields);
@@ -113,14 +142,27 @@ function gazeSection(inspector, person, mayEdit) {
         "div",
         { class: "gaze-choices" },
         others.map((one) =>
-          h("button", { type: "button", class: "who-person", onclick: say({ kind: "person", target_person: one.id }), "data-focus": `gaze-${one.id}` }, inspector.chip(one.id)),
+          h(
+            "button",
+            {
+              type: "button",
+              class: "who-person",
+              onclick: say({ kind: "person", target_person: one.id }),
+              "data-focus": `gaze-${one.id}`,
+            },
+            inspector.chip(one.id),
+          ),
         ),
         inspector.button("Camera", null, say({ kind: "camera" }), { "data-focus": "gaze-camera" }),
         inspector.button("Off screen", null, say({ kind: "off" }), { "data-focus": "gaze-off" }),
         inspector.button("Unusable", null, say({ kind: "unusable" }), { "data-focus": "gaze-unusable" }),
         said && inspector.button("Clear", "trash", () => actions.clearGaze(person.id), { "data-focus": "gaze-clear" }),
       ),
-    seen && h("p", { class: "dim", text: `${store.marked ? "Over the marked span" : "For this sample"}: frames ${start} to ${end - 1}. Or drag the gaze point in the picture; a marked span makes it last.` }),
+    seen &&
+      h("p", {
+        class: "dim",
+        text: `${store.marked ? "Over the marked span" : "For this sample"}: frames ${start} to ${end - 1}. Or drag the gaze point in the picture; a marked span makes it last.`,
+      }),
     !seen && h("p", { class: "dim", text: "Not in the picture at this frame." }),
   );
 }
@@ -130,14 +172,14 @@ function saidWords(store, said) {
   return `${whom} (set by hand, frames ${said.start} to ${said.end - 1})`;
 }
 
-function measuredWords(inspector, person, frame) {
+function estimatedWords(inspector, person, frame) {
   const { store, overlay } = inspector;
   const record = overlay.samples?.at(frame)?.find((one) => store.personOf(one.track, frame) === person.id);
-  if (!record?.kind) return "Nothing measured here.";
+  if (!record?.kind) return "No estimate here.";
   const target = record.kind === 1 && record.target !== null ? store.personOf(record.target, frame) : null;
   const whom = target ? store.personName(target) : KIND_WORDS[record.kind];
   const angles = record.yaw === UNKNOWN_ANGLE ? "" : `, yaw ${record.yaw}°, pitch ${record.pitch}°`;
-  return `${whom} (measured at frame ${record.gazeFrame}, confidence ${Math.round(record.confidence * 100)} %${angles})`;
+  return `${whom} (${gazeMethod(store.run).short}; estimated at frame ${record.gazeFrame}, confidence ${Math.round(record.confidence * 100)} %${angles})`;
 }
 
 // ---- Merge and split ----
@@ -147,18 +189,26 @@ function identitySection(inspector, person) {
   const others = store.people.filter((one) => one.id !== person.id);
   const choose = h(
     "select",
-    { "aria-label": "Merge into", class: "who-add", "data-focus": "merge", onchange: (event) => {
-      const into = event.target.value;
-      event.target.blur();
-      if (into) actions.mergePerson(person.id, into);
-    } },
+    {
+      "aria-label": "Merge into",
+      class: "who-add",
+      "data-focus": "merge",
+      onchange: (event) => {
+        const into = event.target.value;
+        event.target.blur();
+        if (into) actions.mergePerson(person.id, into);
+      },
+    },
     h("option", { value: "", text: "Is really… (merge)" }),
     others.map((one) => h("option", { value: one.id, text: `${one.number}  ${store.personName(one.id)}` })),
   );
   return inspector.section(
     "Identity",
     choose,
-    inspector.button(`Somebody else from frame ${player.frame} on`, "split", () => actions.splitPerson(person.id), { title: "Split at the playhead (X)", "data-focus": "split" }),
+    inspector.button(`Somebody else from frame ${player.frame} on`, "split", () => actions.splitPerson(person.id), {
+      title: "Split at the playhead (X)",
+      "data-focus": "split",
+    }),
   );
 }
 
@@ -167,11 +217,16 @@ function identitySection(inspector, person) {
 function trackletSection(inspector, person, mayEdit) {
   const { store } = inspector;
   const all = store.trackletsOf(person.id);
-  if (!all.length) return inspector.section("Tracklets", h("p", { class: "dim", text: "This run does not see this person." }));
+  if (!all.length)
+    return inspector.section("Tracklets", h("p", { class: "dim", text: "This run does not see this person." }));
   const near = nearest(all, inspector.player.frame);
   return inspector.section(
     `Tracklets (${all.length})`,
-    h("ul", { class: "tracklets" }, near.map((tracklet) => trackletRow(inspector, person, tracklet, mayEdit))),
+    h(
+      "ul",
+      { class: "tracklets" },
+      near.map((tracklet) => trackletRow(inspector, person, tracklet, mayEdit)),
+    ),
     all.length > near.length && h("p", { class: "dim", text: `The ${near.length} nearest to the playhead are shown.` }),
   );
 }
@@ -179,7 +234,10 @@ function trackletSection(inspector, person, mayEdit) {
 function nearest(tracklets, frame) {
   if (tracklets.length <= MANY_TRACKLETS) return tracklets;
   const at = tracklets.findIndex((tracklet) => tracklet.end > frame);
-  const first = Math.max(0, Math.min((at < 0 ? tracklets.length : at) - MANY_TRACKLETS / 2, tracklets.length - MANY_TRACKLETS));
+  const first = Math.max(
+    0,
+    Math.min((at < 0 ? tracklets.length : at) - MANY_TRACKLETS / 2, tracklets.length - MANY_TRACKLETS),
+  );
   return tracklets.slice(first, first + MANY_TRACKLETS);
 }
 
@@ -197,7 +255,9 @@ function trackletRow(inspector, person, tracklet, mayEdit) {
       },
     },
     h("option", { value: "", text: "Move to…" }),
-    store.people.filter((one) => one.id !== person.id).map((one) => h("option", { value: one.id, text: `${one.number}  ${store.personName(one.id)}` })),
+    store.people
+      .filter((one) => one.id !== person.id)
+      .map((one) => h("option", { value: one.id, text: `${one.number}  ${store.personName(one.id)}` })),
   );
   return h(
     "li",

@@ -4,41 +4,58 @@ import { h } from "../dom.js";
 import { Window } from "../timeline/window.js";
 import { LANE, drawPerson } from "../timeline/people.js";
 
-const two = (value) => Number(value).toFixed(2);
+const two = (value) => value.toFixed(2);
+const known = (value) => Number.isFinite(value);
+/** A part of a sentence around numbers; nothing when one of them was not kept. */
+const part = (numbers, words) => (numbers.every(known) ? words(...numbers) : "");
+const samplesOf = (d) => d.num_samples ?? d.num_frames;
 
 // Per type: the rule as a sentence, and what is measured against which limit: [name, value, limit, unit, least or most].
 // The two presets keep different numbers; what is not there is left out. Lengths are shares of the picture's longer side.
 const RULES = {
   sudden_gaze_shift: {
     words: (d) =>
-      d.max_displacement !== undefined
-        ? `Seen from the face, the gaze moved by ${two(d.max_displacement)} of the picture's longer side within ${d.window_s} s.`
-        : `The gaze moved at ${two(d.max_velocity)} pictures a second.`,
-    meters: (d) => [d.max_displacement !== undefined ? ["Displacement", d.max_displacement, d.threshold, "", "least"] : ["Velocity", d.max_velocity, d.threshold, "/s", "least"]],
+      part(
+        [d.max_displacement, d.window_s],
+        (moved, window) =>
+          `Seen from the face, the gaze moved by ${two(moved)} of the picture's longer side within ${window} s.`,
+      ) || part([d.max_velocity], (speed) => `The gaze moved at ${two(speed)} of the longer side a second.`),
+    meters: (d) => [
+      known(d.max_displacement)
+        ? ["Displacement", d.max_displacement, d.threshold, "", "least"]
+        : ["Velocity", d.max_velocity, d.threshold, "/s", "least"],
+    ],
   },
   mutual_gaze: {
-    words: (d, seconds) => `Each looked at the other for ${two(d.duration ?? seconds)} s, on ${d.num_samples ?? d.num_frames} samples.`,
+    words: (d, seconds) =>
+      `Each looked at the other for ${two(d.duration ?? seconds)} s${part([samplesOf(d)], (count) => `, on ${count} samples`)}.`,
     meters: (d, seconds) => [["Duration", d.duration ?? seconds, d.threshold, "s", "least"]],
   },
   joint_attention: {
     words: (d, seconds) =>
-      `${d.num_persons} people looked ${d.target_person !== null && d.target_person !== undefined ? "at one person" : "at one place"} for ${two(d.duration ?? seconds)} s.`,
+      `${d.num_persons ?? "Several"} people looked ${d.target_person ? "at one person" : "at one place"} for ${two(d.duration ?? seconds)} s.`,
     meters: (d, seconds) => [
-      d.mean_distance !== undefined ? ["Apart, mean", d.mean_distance, d.threshold, "", "most"] : ["Convergence", d.max_convergence, d.threshold, "", "least"],
+      known(d.mean_distance)
+        ? ["Apart, mean", d.mean_distance, d.threshold, "", "most"]
+        : ["Convergence", d.max_convergence, d.threshold, "", "least"],
       ["Duration", d.duration ?? seconds, d.shortest_s, "s", "least"],
     ],
   },
   gaze_following: {
-    words: (d) => `The follower's gaze came to where the leader's had come ${two(d.lag_seconds)} s before${d.longest_lag_s ? `; the rule takes ${d.shortest_lag_s} to ${d.longest_lag_s} s` : ""}.`,
+    words: (d) =>
+      `The follower's gaze came to where the leader's had come${part([d.lag_seconds], (lag) => ` ${two(lag)} s`)} before${part([d.shortest_lag_s, d.longest_lag_s], (least, most) => `; the rule takes ${least} to ${most} s`)}.`,
     meters: (d) => [
       ["Lag", d.lag_seconds, d.longest_lag_s, "s", "most"],
       ["Apart", d.gaze_distance, d.threshold, "", "most"],
     ],
   },
   attention_capture: {
-    words: (d) => `The gaze of ${d.num_persons} people jumped to one place${d.window_s ? ` within ${d.window_s} s` : ""}.`,
+    words: (d) =>
+      `The gaze of ${d.num_persons ?? "several"} people jumped to one place${part([d.window_s], (window) => ` within ${window} s`)}.`,
     meters: (d) => [
-      d.mean_displacement !== undefined ? ["Displacement", d.mean_displacement, d.displacement_threshold, "", "least"] : ["Velocity", d.mean_velocity, d.threshold, "/s", "least"],
+      known(d.mean_displacement)
+        ? ["Displacement", d.mean_displacement, d.displacement_threshold, "", "least"]
+        : ["Velocity", d.mean_velocity, d.threshold, "/s", "least"],
       ["Apart", d.mean_distance, d.threshold, "", "most"],
     ],
   },
@@ -49,12 +66,15 @@ export function whySection(inspector, event, details) {
   const { store } = inspector;
   const seconds = store.times.zeroed(event.end) - store.times.zeroed(event.start);
   const rule = RULES[event.type];
-  const known = details && Object.keys(details).length > 0;
+  const told = details && Object.keys(details).length > 0;
   return [
-    known && rule && h("p", { text: rule.words(details, seconds) }),
-    ...(known && rule ? rule.meters(details, seconds).filter(([, value, limit]) => Number.isFinite(value) && Number.isFinite(limit)) : []).map((meter) => meterRow(...meter)),
+    told && rule && h("p", { text: rule.words(details, seconds) }),
+    ...(told && rule
+      ? rule.meters(details, seconds).filter(([, value, limit]) => known(value) && known(limit))
+      : []
+    ).map((meter) => meterRow(...meter)),
     plot(inspector, event),
-    known && numbers(store, details),
+    told && numbers(store, details),
   ];
 }
 
@@ -67,7 +87,11 @@ function meterRow(label, value, limit, unit, side) {
     h("span", { class: "meter-label", text: label }),
     h(
       "span",
-      { class: "meter-bar", role: "img", "aria-label": `${label} ${two(value)} ${unit}, the rule asks for ${side === "least" ? "at least" : "at most"} ${limit} ${unit}` },
+      {
+        class: "meter-bar",
+        role: "img",
+        "aria-label": `${label} ${two(value)} ${unit}, the rule asks for ${side === "least" ? "at least" : "at most"} ${limit} ${unit}`,
+      },
       h("span", { class: "meter-fill", style: { width: `${(100 * value) / full}%` } }),
       h("span", { class: "meter-limit", style: { left: `${(100 * limit) / full}%` } }),
     ),
@@ -88,8 +112,9 @@ function numbers(store, details) {
 
 function tell(store, value) {
   if (value === null || value === undefined) return "";
+  if (typeof value === "number" && !known(value)) return "";
   if (typeof value === "number") return Number.isInteger(value) ? String(value) : value.toFixed(3);
-  if (typeof value === "string") return store.get("person", value) ? store.shortName(value) : value;
+  if (typeof value === "string") return store.get("person", value) ? store.personName(value) : value;
   if (Array.isArray(value)) return value.map((one) => tell(store, one)).join(", ");
   return Object.entries(value)
     .map(([key, one]) => `${tell(store, key)} ${tell(store, one)}`)
@@ -100,13 +125,20 @@ function tell(store, value) {
 function plot(inspector, event) {
   const { store, timeline, palette } = inspector;
   if (!timeline.ribbon || !event.participants.length) return null;
-  const people = event.participants.map(([id]) => store.person(id)).filter(Boolean).slice(0, 6);
+  const people = event.participants
+    .map(([id]) => store.person(id))
+    .filter(Boolean)
+    .slice(0, 6);
   const width = Math.max(160, inspector.body.clientWidth - 82);
   const height = people.length * LANE + 4;
   const { times } = store;
   const view = new Window(times.frames, width);
   view.show(times.frameAt(Math.max(0, times.zeroed(event.start) - 1)), times.frameAt(times.zeroed(event.end) + 1));
-  const canvas = h("canvas", { class: "why-plot", role: "img", "aria-label": "Gaze of the people in this event, from a second before it to a second after" });
+  const canvas = h("canvas", {
+    class: "why-plot",
+    role: "img",
+    "aria-label": "Gaze of the people in this event, from a second before it to a second after",
+  });
   const ratio = devicePixelRatio || 1;
   canvas.width = width * ratio;
   canvas.height = height * ratio;
@@ -119,7 +151,16 @@ function plot(inspector, event) {
   pen.fillRect(view.x(event.start), 0, view.x(event.end) - view.x(event.start), height);
   pen.globalAlpha = 1;
   people.forEach((person, i) =>
-    drawPerson(pen, { window: view, store, ribbon: timeline.ribbon, palette, person, y: 2 + i * LANE, threshold: timeline.threshold, rate: timeline.run?.rate ?? 2 }),
+    drawPerson(pen, {
+      window: view,
+      store,
+      ribbon: timeline.ribbon,
+      palette,
+      person,
+      y: 2 + i * LANE,
+      threshold: timeline.threshold,
+      rate: timeline.run?.rate ?? 2,
+    }),
   );
   pen.fillStyle = palette.accent;
   for (const edge of [event.start, event.end]) pen.fillRect(Math.round(view.x(edge)), 0, 1, height);

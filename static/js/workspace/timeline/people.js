@@ -27,7 +27,17 @@ export function drawPerson(pen, { window, store, ribbon, palette, person, y, thr
   if (ribbon) {
     const lane = ribbon.lane(store, person.id);
     drawRibbon(pen, { window, store, palette, lane, y: y + 3, start, end });
-    drawVelocity(pen, { window, palette, lane, y: y + 3 + RIBBON + 2, start, end, threshold, times: store.times, rate });
+    drawVelocity(pen, {
+      window,
+      palette,
+      lane,
+      y: y + 3 + RIBBON + 2,
+      start,
+      end,
+      threshold,
+      times: store.times,
+      rate,
+    });
   }
   drawCorrections(pen, { window, store, palette, person, y: y + 3 });
 }
@@ -71,7 +81,10 @@ function labelRuns(pen, { window, store, palette, lane, y, start, end }) {
   pen.textAlign = "left";
   lane.runs(start, end, (from, to, code) => {
     const target = laneOfCode(code);
-    const word = target >= 0 ? store.shortName(store.people[target].id) : { [KIND.camera]: "camera", [KIND.object]: "object" }[code];
+    const word =
+      target >= 0
+        ? store.shortName(store.people[target].id)
+        : { [KIND.camera]: "camera", [KIND.object]: "object" }[code];
     if (!word) return;
     const left = Math.max(window.x(from), 0);
     const room = Math.min(window.x(to), window.width) - left - 8;

@@ -73,7 +73,9 @@ export class Timeline {
     const { store } = this;
     const people = store.filters.present
       ? store.people.filter((person) => store.isPresent(person.id, this.window.start, this.window.end))
-      : store.people.filter((person) => store.trackletsOf(person.id).length || store.isSelected("person", person.id) || !store.run);
+      : store.people.filter(
+          (person) => store.trackletsOf(person.id).length || store.isSelected("person", person.id) || !store.run,
+        );
     const head = RULER + (this.waveform ? WAVE : 0);
     const body = Math.max(0, (this.height ?? 300) - head);
     const peopleHeight = people.length * LANE + 4;
@@ -132,7 +134,8 @@ export class Timeline {
     const y = index * LANE;
     if (index < 0) return;
     if (y < this.scrolls.people) this.scrollPane("people", y - this.scrolls.people);
-    else if (y + LANE > this.scrolls.people + pane.height) this.scrollPane("people", y + LANE - pane.height - this.scrolls.people);
+    else if (y + LANE > this.scrolls.people + pane.height)
+      this.scrollPane("people", y + LANE - pane.height - this.scrolls.people);
   }
 
   paneAt(y) {
@@ -196,7 +199,11 @@ export class Timeline {
     for (const row of this.store.correctionsOf(found.person.id).toReversed()) {
       const [left, right] = barSpan(this.window, row);
       if (x < left - 3 || x > right + 3) continue;
-      Object.assign(found, { kind: "correction", row, edge: edgeOf(x, left, right, this.store.isSelected("correction", row.id)) });
+      Object.assign(found, {
+        kind: "correction",
+        row,
+        edge: edgeOf(x, left, right, this.store.isSelected("correction", row.id)),
+      });
       return;
     }
   }
@@ -208,7 +215,11 @@ export class Timeline {
     for (const row of this.store.all("coverage")) {
       const [left, right] = barSpan(this.window, row);
       if (x < left - 3 || x > right + 3) continue;
-      Object.assign(found, { kind: "coverage", row, edge: edgeOf(x, left, right, this.store.isSelected("coverage", row.id)) });
+      Object.assign(found, {
+        kind: "coverage",
+        row,
+        edge: edgeOf(x, left, right, this.store.isSelected("coverage", row.id)),
+      });
       return;
     }
   }
@@ -227,7 +238,8 @@ export class Timeline {
     pen.fillStyle = palette.line_strong;
     pen.fillRect(0, this.panes.events.top - 0.5, width, 1);
     drawRuler(pen, { window, times: store.times, store, palette, width, height: RULER });
-    if (this.waveform) drawWaveform(pen, { window, times: store.times, palette, waveform: this.waveform, y: RULER, height: WAVE });
+    if (this.waveform)
+      drawWaveform(pen, { window, times: store.times, palette, waveform: this.waveform, y: RULER, height: WAVE });
     this.#drawScrollbars(pen);
     const small = this.small.getContext("2d", { alpha: false });
     small.setTransform(ratio, 0, 0, ratio, 0, 0);
@@ -243,7 +255,14 @@ export class Timeline {
     pen.beginPath();
     pen.rect(0, top, this.width, height);
     pen.clip();
-    drawGrid(pen, { window: this.window, times: this.store.times, store: this.store, palette: this.palette, top, bottom: top + height });
+    drawGrid(pen, {
+      window: this.window,
+      times: this.store.times,
+      store: this.store,
+      palette: this.palette,
+      top,
+      bottom: top + height,
+    });
     work();
     pen.restore();
   }
@@ -346,22 +365,40 @@ export class Timeline {
     const { people, lanes, cover } = this.rows;
     const names = (name, children) => {
       const { top, height } = this.panes[name];
-      return h("div", { class: `tl-names tl-names-${name}`, style: { top: `${top}px`, height: `${height}px` } }, h("div", {}, children));
+      return h(
+        "div",
+        { class: `tl-names tl-names-${name}`, style: { top: `${top}px`, height: `${height}px` } },
+        h("div", {}, children),
+      );
     };
     this.gutter.replaceChildren(
-      this.waveform ? h("span", { class: "tl-name-wave", style: { top: `${RULER}px`, height: `${WAVE}px` }, text: "Sound" }) : "",
-      names("people", people.map((person, i) => this.#personName(person, 2 + i * LANE))),
+      this.waveform
+        ? h("span", { class: "tl-name-wave", style: { top: `${RULER}px`, height: `${WAVE}px` }, text: "Sound" })
+        : "",
+      names(
+        "people",
+        people.map((person, i) => this.#personName(person, 2 + i * LANE)),
+      ),
       names("events", [
         ...lanes.map((lane) =>
           h(
             "div",
-            { class: "tl-name-lane", style: { top: `${lane.y}px`, height: `${lane.height}px` }, title: TYPES[lane.type].word },
+            {
+              class: "tl-name-lane",
+              style: { top: `${lane.y}px`, height: `${lane.height}px` },
+              title: TYPES[lane.type].word,
+            },
             icon(lane.type, true),
             h("span", { text: TYPES[lane.type].short }),
             h("span", { class: "tl-count", text: String(this.store.lane(lane.type).events.length) }),
           ),
         ),
-        h("div", { class: "tl-name-lane", style: { top: `${cover.y}px`, height: `${cover.height}px` } }, icon("coverage", true), h("span", { text: "Covered" })),
+        h(
+          "div",
+          { class: "tl-name-lane", style: { top: `${cover.y}px`, height: `${cover.height}px` } },
+          icon("coverage", true),
+          h("span", { text: "Covered" }),
+        ),
       ]),
     );
     for (const name of ["people", "events"])
@@ -387,15 +424,23 @@ export class Timeline {
         onclick: () => this.actions.selectPerson(person.id),
         ondblclick: () => this.actions.zoomToPerson(person.id),
       },
-      this.thumbs?.element(person.id) ?? h("span", { class: "tl-face", style: { "--who": colour }, text: String(person.number) }),
-      h("span", { class: "tl-who" }, h("b", { text: this.store.personName(person.id) }), h("i", { text: this.#presence(person.id) })),
+      this.thumbs?.element(person.id) ??
+        h("span", { class: "tl-face", style: { "--who": colour }, text: String(person.number) }),
+      h(
+        "span",
+        { class: "tl-who" },
+        h("b", { text: this.store.personName(person.id) }),
+        h("i", { text: this.#presence(person.id) }),
+      ),
     );
   }
 
   #presence(id) {
     const { times } = this.store;
     const seconds = this.store.trackletsOf(id).reduce((sum, t) => sum + times.zeroed(t.end) - times.zeroed(t.start), 0);
-    return seconds >= 60 ? `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s seen` : `${seconds.toFixed(1)} s seen`;
+    return seconds >= 60
+      ? `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s seen`
+      : `${seconds.toFixed(1)} s seen`;
   }
 
   // ---- Read-out ----
@@ -404,7 +449,10 @@ export class Timeline {
   describe(found) {
     const frame = clamp(Math.floor(found.frame), 0, this.store.times.frames - 1);
     const parts = [this.store.times.name(frame)];
-    if (found.kind === "event") parts.push(`${TYPES[found.row.type].word}: ${this.store.describe(found.row)} · ${found.row.status}, ${Math.round(found.row.confidence * 100)} %`);
+    if (found.kind === "event")
+      parts.push(
+        `${TYPES[found.row.type].word}: ${this.store.describe(found.row)} · ${found.row.status}, ${Math.round(found.row.confidence * 100)} %`,
+      );
     else if (found.person) parts.push(...this.#describePerson(found.person, frame));
     else if (found.lane) parts.push(TYPES[found.lane.type].word);
     return parts.join("   ");
@@ -421,7 +469,7 @@ export class Timeline {
     const { code, filled, velocity } = this.ribbon.lane(this.store, person.id).at(frame);
     const lane = laneOfCode(code);
     const target = lane >= 0 ? this.store.personName(this.store.people[lane].id) : KIND_WORDS[code];
-    const looks = code ? `${name} → ${target}${filled ? " (filled by rule)" : ""}` : `${name}: nothing measured`;
+    const looks = code ? `${name} → ${target}${filled ? " (filled by rule)" : ""}` : `${name}: no estimate`;
     return Number.isNaN(velocity) ? [looks] : [looks, `moves ${velocity.toFixed(2)}`];
   }
 }
