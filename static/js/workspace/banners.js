@@ -46,6 +46,7 @@ export class Banners {
       this.ended = sentence;
       this.draw();
     });
+    actions.on("perceive", () => this.#start("perceive", `/videos/${store.video.id}/perceive`));
     this.#adopt(store.derivation);
     this.#compare();
     this.draw();

@@ -75,13 +75,7 @@ function progressSection(inspector) {
     if (event.status !== "rejected") byType.set(event.type, (byType.get(event.type) ?? 0) + 1);
   }
   const total = store.ordered.length;
-  if (!total)
-    return inspector.section(
-      "Events",
-      h("p", {
-        text: "There are no events yet. Perception proposes them; you can also make them by hand: mark a span with I and O, then press M, T, F, C or S.",
-      }),
-    );
+  if (!total) return nothingYet(inspector);
   const done = counts.confirmed + counts.rejected;
   return inspector.section(
     "Review",
@@ -117,6 +111,28 @@ function progressSection(inspector) {
         ),
     ),
   );
+}
+
+/** What will be here, and the one next thing to do. */
+function nothingYet(inspector) {
+  const { store, actions } = inspector;
+  const offer = !store.run && store.video.has_pixels && store.may("perceive");
+  const words = store.run
+    ? "The rules propose no event in this video."
+    : "People, where they look, and the events between them will be here once perception has run.";
+  const byHand = "By hand: mark a span with I and O, press M, T, F, C or S for the type, then the people's number keys.";
+  const buttons =
+    offer &&
+    h(
+      "div",
+      { class: "inspector-buttons" },
+      inspector.button("Run perception", "eye", () => actions.emit("perceive"), {
+        class: "button button-small button-primary",
+        "data-focus": "perceive",
+      }),
+    );
+  const mayMake = store.people.length > 0 && store.may("annotate");
+  return inspector.section("Events", h("p", { text: words }), buttons, mayMake && h("p", { class: "dim", text: byHand }));
 }
 
 function spanSection(inspector) {
