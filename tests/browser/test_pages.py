@@ -11,13 +11,12 @@ from typing import Any
 
 import pytest
 
-from tests.browser.workspace.conftest import PASSWORD, Studio, Visitor, chromium, cookie_of, crew, studio, visit
+from tests.browser.conftest import PASSWORD, Studio, Visitor, cookie_of
 from webapp.accounts.models import Membership, User
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.library.models import Upload, Video
 
-__all__ = ["chromium", "crew", "studio", "visit"]
 PIECE = 256 * 1024
 CONTENT = os.urandom(5 * PIECE + 1000)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.browser.workspace import seed
-from tests.browser.workspace.conftest import settle, wait_saved
+from tests.browser.conftest import settle, wait_saved
 
 
 @pytest.fixture

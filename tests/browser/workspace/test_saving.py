@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.browser.workspace import seed
-from tests.browser.workspace.conftest import PASSWORD, settle, wait_saved
+from tests.browser.conftest import PASSWORD, settle, wait_saved
 
 
 @pytest.fixture
