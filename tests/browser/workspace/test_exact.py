@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from tests import clips
-from tests.browser.workspace import seed
 from tests.browser.conftest import settle
+from tests.browser.workspace import seed
 
 SHORT = ("25", "variable", "rotated-90", "trimmed")
 LONG = ("10", "23.976", "59.94", "bframes", "random", "random-bframes", "late-start", "trimmed-bframes", "open-gop")

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.browser.workspace import seed
 from tests.browser.conftest import settle, wait_saved
+from tests.browser.workspace import seed
 
 
 @pytest.fixture
