@@ -56,15 +56,15 @@ class Analyser:
         self._seen: list[Seen] = []
 
     def piece(
-        self, path: Path, index: FrameIndex, frames: Array, sampled: Array, report: Callable[[int], None]
+        self, path: Path, index: FrameIndex, frames: Array, sampled: Array, shot: Array, report: Callable[[int], None]
     ) -> Piece:
-        """Analyse these frames (ascending); `sampled` says for each whether it is a gaze sample."""
+        """Analyse these frames (ascending); `sampled` says for each whether it is a gaze sample, `shot` its shot."""
         self._spent, self._seen = dict.fromkeys(WORK, 0.0), []
         rows, pictures = PieceBuilder(), read_frames(path, index, frames)
         waiting: list[tuple[int, Image]] = []
-        before: Array | None = None  # person boxes on the last sample
+        before: list[Detection] | None = None  # persons on the last sample
         may_wait = longest_run(~sampled) <= MAX_WAITING
-        for wanted in sampled:
+        for k, wanted in enumerate(sampled):
             with self._timed("decode"):
                 number, bgr = next(pictures)
             if not wanted:
@@ -73,11 +73,12 @@ class Analyser:
                     self._steps(waiting, True, rows)
             else:
                 found = self._find(bgr)
-                now = np.array([d.box for d in found if is_sure_person(d)]).reshape(-1, 4)
-                self._steps(waiting, before is None or not tracker.calm(before, now), rows)
+                persons = [d for d in found if d.name == "person"]
+                ends = k > 0 and shot[k] != shot[k - 1]  # nothing is filled in after a shot's last sample
+                self._steps(waiting, not ends and (before is None or not is_calm(before, persons)), rows)
                 rows.add(frame=number, sampled=True)
                 self._sample(bgr, float(index.zeroed[number]), found, rows)
-                before = now
+                before = persons
             report(number)
         self._steps(waiting, True, rows)
         for kind in WORK:
@@ -155,9 +156,11 @@ class Analyser:
         rows.add(embedded_row=row, embedding=self._identity.embed(bgr, face), quality=quality)
 
 
-def is_sure_person(found: Detection) -> bool:
-    """Whether this box may start a track."""
-    return found.name == "person" and found.score >= tracker.Settings().new_score
+def is_calm(before: list[Detection], after: list[Detection]) -> bool:
+    """`tracker.calm` of the persons on two samples."""
+    boxes = [np.array([d.box for d in persons]).reshape(-1, 4) for persons in (before, after)]
+    sure = [np.array([d.score for d in persons]) >= tracker.Settings().new_score for persons in (before, after)]
+    return tracker.calm(boxes[0], sure[0], boxes[1], sure[1])
 
 
 def longest_run(flags: Array) -> int:

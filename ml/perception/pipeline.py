@@ -218,7 +218,8 @@ def look_at_frames(run: Run, pool: Pool | Here, progress: Progress) -> None:
         frames, sampled = wanted_frames(run)
         path = run.work / "frames.npz"
         with path.with_suffix(".part").open("wb") as file:
-            np.savez(file, allow_pickle=False, frame=frames, sampled=sampled)
+            shot = np.searchsorted([start for start, _ in run.shots], frames, side="right") - 1
+            np.savez(file, allow_pickle=False, frame=frames, sampled=sampled, shot=shot)
         path.with_suffix(".part").replace(path)
         tasks = tasks_for("people", piece_bounds(run.index.zeroed[frames], PEOPLE_PIECE_S))
         run.pieces = len(tasks)

@@ -69,16 +69,17 @@ def look(hsv: Image, box: Array) -> Array:
     return np.sqrt(counts / max(counts.sum(), 1))
 
 
-def calm(before: Array, after: Array) -> bool:
-    """Whether the same number of boxes stand in the same places (each pair at CALM_IOU or more) as one sample earlier.
+def calm(before: Array, sure_before: Array, after: Array, sure_after: Array) -> bool:
+    """Whether everybody is where they were one sample earlier: each sure box has a partner at CALM_IOU or more.
 
+    Boxes N x 4 and M x 4, and for each whether it may start a track; the others, which come and go, may be partners.
     Then what lies between need not be looked at: on the scenes above, identities are as good as with all steps.
     """
-    if len(before) != len(after):
-        return False
     overlap = ious(before, after)
     rows, columns = linear_sum_assignment(-overlap)
-    return bool((overlap[rows, columns] >= CALM_IOU).all())
+    good = overlap[rows, columns] >= CALM_IOU
+    paired = int(sure_before[rows[good]].sum()), int(sure_after[columns[good]].sum())
+    return paired == (int(sure_before.sum()), int(sure_after.sum()))
 
 
 class Tracker:

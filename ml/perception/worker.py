@@ -88,9 +88,9 @@ class Worker:
             chosen = registry.profile(self._setup.profile)
             self._analyser = Analyser(chosen, weights, identity=self._setup.identity)
         with np.load(self._work / "frames.npz", allow_pickle=False) as plan:
-            frames, sampled = plan["frame"][task.start : task.end], plan["sampled"][task.start : task.end]
+            frames, sampled, shot = (plan[name][task.start : task.end] for name in ("frame", "sampled", "shot"))
         piece = self._analyser.piece(
-            self._video, self._index, frames, sampled, lambda n: report(int(np.searchsorted(frames, n)) + 1)
+            self._video, self._index, frames, sampled, shot, lambda n: report(int(np.searchsorted(frames, n)) + 1)
         )
         piece.save(task.result(self._work))
 

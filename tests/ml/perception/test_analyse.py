@@ -80,13 +80,21 @@ class Vectors(Faces):
         return np.eye(1024)[0]
 
 
-def run(world: World, monkeypatch: pytest.MonkeyPatch, step: int = 6, every: int = 2, frames: int = 100) -> Piece:
+def run(
+    world: World,
+    monkeypatch: pytest.MonkeyPatch,
+    step: int = 6,
+    every: int = 2,
+    frames: int = 100,
+    cuts: tuple[int, ...] = (),
+) -> Piece:
     """Analyse each `step`th frame; each `every`th of those is a sample."""
     monkeypatch.setattr(registry, "load", world.load)
     monkeypatch.setattr(analyse, "read_frames", world.pictures)
     wanted = np.arange(0, frames, step)
     analyser = Analyser(registry.profile("embedded"), None, identity=True)
-    return analyser.piece(Path("none"), INDEX, wanted, np.arange(len(wanted)) % every == 0, lambda n: None)
+    shot = np.searchsorted(cuts, wanted, side="right")
+    return analyser.piece(Path("none"), INDEX, wanted, np.arange(len(wanted)) % every == 0, shot, lambda n: None)
 
 
 def test_steps_between_equal_samples_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,6 +112,12 @@ def test_steps_are_looked_at_where_somebody_moves(monkeypatch: pytest.MonkeyPatc
     assert set(range(0, 100, 6)) - set(world.looked) == {f for f in still if f < 48}
     assert (np.diff(piece.position) >= 0).all()
     assert piece.frame[piece.position].tolist() == sorted(world.looked)
+
+
+def test_steps_after_the_last_sample_of_a_shot_are_not_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(lambda frame: 100 + 5 * frame)
+    run(world, monkeypatch, cuts=(48,))
+    assert set(range(0, 100, 6)) - set(world.looked) == {42}
 
 
 def test_with_many_steps_per_sample_no_picture_waits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -73,7 +73,7 @@ def test_an_error_of_the_video_arrives_as_itself(setup: Setup, tmp_path: Path) -
 def test_missing_weights_arrive_as_themselves(setup: Setup, tmp_path: Path) -> None:
     import numpy as np
 
-    np.savez(tmp_path / "frames.npz", frame=np.arange(2), sampled=np.ones(2, bool))
+    np.savez(tmp_path / "frames.npz", frame=np.arange(2), sampled=np.ones(2, bool), shot=np.zeros(2, int))
     with pytest.raises(MissingWeights, match="nanodet.onnx"), Pool(replace(setup, weights=str(tmp_path)), 1) as pool:
         pool.run([Task("people", 0, 0, 2)], lambda share: None)
 

@@ -84,12 +84,20 @@ def test_grown_ious_by_hand() -> None:
 
 
 def test_calm_is_the_same_people_in_the_same_places() -> None:
+    people, sure = np.array([[0, 0, 100, 300], [400, 0, 500, 300.0]]), np.array([True, True])
+    assert calm(people, sure, people[::-1] + 10, sure)
+    assert not calm(people, sure, people + [40, 0, 40, 0], sure)  # IoU 60 / 140
+    assert not calm(people, sure, people[:1], sure[:1])
+    assert not calm(people[:1], sure[:1], people, sure)
+    assert calm(people[:0], sure[:0], people[:0], sure[:0])
+
+
+def test_weak_boxes_that_come_and_go_do_not_disturb_the_calm() -> None:
     people = np.array([[0, 0, 100, 300], [400, 0, 500, 300.0]])
-    assert calm(people, people[::-1] + 10)
-    assert not calm(people, people + [40, 0, 40, 0])  # IoU 60 / 140
-    assert not calm(people, people[:1])
-    assert not calm(people[:1], people)
-    assert calm(people[:0], people[:0])
+    first, both = np.array([True, False]), np.array([True, True])
+    assert calm(people, first, people[:1], both[:1])
+    assert calm(people, first, people, both)
+    assert not calm(people[:1], both[:1], people, both)
 
 
 def test_look_tells_colours_apart() -> None:
