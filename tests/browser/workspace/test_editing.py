@@ -314,6 +314,22 @@ def test_a_viewer_sees_everything_and_edits_nothing(visit: Any, crew: Any, scene
     assert scene.edits.count() == before
 
 
+def test_an_earlier_state_of_an_event_is_restored_from_its_history(desk: Any, scene: Any) -> None:
+    event = first_event(scene, start__gt=20, end__lt=480)
+    select(desk, event)
+    desk.keyboard.press("Enter")
+    wait_saved(desk)
+    desk.keyboard.press("Control+ArrowRight")
+    desk.keyboard.press("Backspace")
+    wait_saved(desk)
+    buttons = desk.locator(".history li button", has_text="Restore")  # newest first: trimmed, confirmed, derived
+    buttons.nth(2).wait_for()
+    buttons.nth(1).click()
+    wait_saved(desk)
+    stored = scene.events.get(id=event.id)
+    assert (stored.status, stored.start, stored.end) == ("confirmed", event.start, event.end)
+
+
 def test_twenty_events_by_keyboard_alone(desk: Any, scene: Any, figure: Any) -> None:
     """Confirm, trim and re-role 20 events without the mouse; the number of strokes is reported."""
     seed.add_events(scene, 120, shares=(1, 0, 0))

@@ -89,6 +89,23 @@ def test_questions_of_identity_are_answered_in_the_inspector(visit: Any, crew: A
     wait_saved(page)
     assert video.identity_proposals.filter(state="different").count() == 1
     assert "Re-derive" in page.inner_text("#banners")
+    page.reload()
+    page.wait_for_selector("#workspace[data-ready=all]")
+    assert "Re-derive" in page.inner_text("#banners")
+
+
+def test_a_report_made_before_an_edit_says_so(visit: Any, crew: Any, video: Any) -> None:
+    made = seed.Scene(people=3, seconds=seed.uniform(1000), shots=(0, 500), seed=21)
+    seed.add_scene(video, made, accepted=False)
+    page = visit(crew.alice).open(video)
+    page.wait_for_selector(".banner >> text=waits to be accepted")
+    assert "compared again" not in page.inner_text("#banners")
+    page.keyboard.press("n")
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".banner >> text=compared again when you accept")
+    page.reload()
+    page.wait_for_selector(".banner >> text=compared again when you accept")
+    assert page.inner_text(".stage-legend") == "Gaze: geometric estimate"
 
 
 def test_triage_shows_the_least_certain_first_and_goes_on(visit: Any, crew: Any, video: Any) -> None:
