@@ -12,7 +12,12 @@ from webapp.lib.datafolder import take_data_option
 def main() -> None:
     sys.argv[1:] = take_data_option(sys.argv[1:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
-    from django.core.management import execute_from_command_line
+    try:
+        from django.core.management import execute_from_command_line
+    except ImportError:
+        raise SystemExit(
+            "Django is not installed here; run `make setup`, then use .venv/bin/python manage.py."
+        ) from None
 
     execute_from_command_line(sys.argv)
 

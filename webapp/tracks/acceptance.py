@@ -60,6 +60,7 @@ def plan(*, video: Video, run: Run) -> Plan:
     return Plan(
         tracklets=rows,
         identity=[(a, b, s) for (a, b), s in sorted(strongest.items())],
+        numbers=numbers_of(run, rows),
         conflicts=conflicts(video, rows, roots, [shot["start"] for shot in run.manifest["shots"]]),
     )
 
@@ -84,6 +85,12 @@ def joined(pieces: list[tuple[int, int, int, str]], cuts: set[int]) -> list[Row]
         else:
             result.append((track, start, end, key, False))
     return result
+
+
+def numbers_of(run: Run, rows: list[Row]) -> dict[str, int]:
+    """New person key -> the number an imported file has for the person; empty for perception, which has none."""
+    named = {track["track"]: track["number"] for track in run.manifest["tracks"] if "number" in track}
+    return {key: named[track] for track, _, _, key, _ in rows if key.startswith("new-") and track in named}
 
 
 def boxes_of(run: Run) -> Boxes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import time
 import uuid
 from dataclasses import dataclass, field
@@ -38,6 +37,7 @@ class Plan:
 
     tracklets: list[tuple[int, int, int, str, bool]]
     identity: list[tuple[str, str, float]] = field(default_factory=list)
+    numbers: dict[str, int] = field(default_factory=dict)  # what an imported file calls new persons
     conflicts: list[dict[str, Any]] = field(default_factory=list)
 
 
@@ -110,6 +110,7 @@ def save_report(*, run: Run, plan: Plan, revision: int) -> None:
         "revision": revision,
         "tracklets": [list(t) for t in plan.tracklets],
         "identity": [list(i) for i in plan.identity],
+        "numbers": plan.numbers,
         "conflicts": plan.conflicts,
     }
     run.save(update_fields=["report"])
@@ -142,13 +143,17 @@ def accept_run(*, run: Run, user: User | None) -> Run:
 def _write_plan(video: Video, run: Run) -> list[Change]:
     report = run.report
     keys = sorted({t[3] for t in report["tracklets"] if t[3].startswith("new-")}, key=lambda k: int(k[4:]))
+    keys.sort(key=lambda k: report.get("numbers", {}).get(k, 0))
     known = {str(p.id): p for p in Person.objects.filter(video=video)}
     people = dict(known)
-    for key, number in zip(keys, itertools.count(video.next_person), strict=False):
+    wanted = report.get("numbers", {})
+    for key in keys:
+        # a number that was ever given, even to somebody who is gone, is not given again
+        number = max(video.next_person, wanted.get(key, 0)) if key in wanted else video.next_person
         people[key] = Person(video=video, number=number)
+        video.next_person = number + 1
     fresh = [people[key] for key in keys]
     Person.objects.bulk_create(fresh)
-    video.next_person += len(fresh)
     video.save(update_fields=["next_person"])
     Tracklet.objects.bulk_create(
         Tracklet(run=run, track=track, start=start, end=end, person=people[key], human=human)

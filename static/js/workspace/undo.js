@@ -32,6 +32,15 @@ export class UndoStack {
     this.#undone = [];
   }
 
+  /** What the next undo takes back, in words; null when there is nothing. */
+  get undoLabel() {
+    return this.#done.at(-1)?.at(-1).label ?? null;
+  }
+
+  get redoLabel() {
+    return this.#undone.at(-1)?.at(-1).label ?? null;
+  }
+
   undo() {
     return this.#take(this.#done, this.#undone, "Undo");
   }

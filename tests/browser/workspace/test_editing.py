@@ -79,6 +79,19 @@ def test_confirm_reject_and_undo_reach_the_server(desk: Any, scene: Any) -> None
     assert event.status == "confirmed"
 
 
+def test_the_undo_buttons_say_what_they_take_back(desk: Any, scene: Any) -> None:
+    assert desk.is_disabled("#undo") and desk.is_disabled("#redo")
+    desk.keyboard.press("n")
+    desk.keyboard.press("Enter")
+    wait_saved(desk)
+    assert desk.get_attribute("#undo", "title").startswith("Undo: confirm ")
+    desk.click("#undo")
+    wait_saved(desk)
+    assert desk.is_disabled("#undo")
+    assert desk.get_attribute("#redo", "title").startswith("Redo: confirm ")
+    assert not scene.events.filter(status="confirmed").exists()
+
+
 def test_an_edge_is_trimmed_by_dragging_and_stays_in_its_shot(desk: Any, scene: Any) -> None:
     event = first_event(scene, type="mutual_gaze", start__gt=60, end__lt=460)
     select(desk, event)

@@ -61,7 +61,7 @@ def test_a_file_alone_makes_a_video_without_pictures(people: SimpleNamespace, tm
     video = Video.objects.select_related("run", "blob").get()
     assert (video.name, video.has_pixels, video.frames, video.state) == ("ep1.mp4", False, 240, "ready")
     assert run.state == "accepted" and video.run_id == run.id
-    assert [p.number for p in Person.objects.all()] == [0, 1]
+    assert [p.number for p in Person.objects.all()] == [4, 9]  # as the file calls them
     # 30 frames a second: frame k at k / 30 s, and the end of the last one at 8 s
     assert np.allclose(frame_seconds(video), np.arange(241) / 30)
     (event,) = Event.objects.filter(type="mutual_gaze")
