@@ -87,7 +87,8 @@ def valkey() -> Iterator[Any]:
 
 @pytest.fixture(autouse=True)
 def media_folder(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Stored files of one test are gone after it."""
+    """Stored files and scratch folders of one test are gone after it."""
     yield
     if "db" in request.fixturenames or "transactional_db" in request.fixturenames:
         shutil.rmtree(DATA / "media", ignore_errors=True)
+        shutil.rmtree(DATA / "work", ignore_errors=True)

@@ -59,9 +59,9 @@ class Studio:
         assert not self.thread.is_alive(), "uvicorn did not stop"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def chromium() -> Iterator[Any]:
-    """The browser, started once."""
+    """The browser, started once, and gone after this folder: its event loop would hinder other tests' asyncio."""
     from playwright.sync_api import sync_playwright
 
     path = shutil.which("chromium") or shutil.which("chromium-browser")

@@ -116,13 +116,3 @@ def test_an_upload_is_removed_once_it_is_imported(
     wait_for(lambda: state(job) == "done", 60, "the import")
     wait_for(lambda: not path.exists(), 5, "the upload to go")
     assert Video.objects.get(id=video.id).blob.original.endswith("/original.mp4")  # type: ignore[union-attr]
-
-
-def test_a_killed_import_goes_on_and_nothing_is_doubled(worker: Worker, project: Project, clip: Clip) -> None:
-    video, job = bring(project, clip.path)
-    wait_for(lambda: Job.objects.filter(id=job.id, stage__in=["proxy", "check", "pictures"]).exists(), 30, "the proxy")
-    worker.task_process().kill()
-    wait_for(lambda: state(job) == "done", 60, "the second attempt")
-    assert (Video.objects.count(), Blob.objects.count()) == (1, 1)
-    video.refresh_from_db()
-    assert video.frames == len(clip.numbers) and Job.objects.get(id=job.id).attempts == 2

@@ -36,7 +36,15 @@ def setup(tmp_path: Path) -> Setup:
 
 
 def children() -> list[psutil.Process]:
-    return [p for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+    """The pool's processes; the database and the browser of other tests are children of this process, too."""
+    return [p for p in psutil.Process().children(recursive=True) if is_pools(p)]
+
+
+def is_pools(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE and "ml.perception.worker" in process.cmdline()
+    except psutil.NoSuchProcess:
+        return False
 
 
 def tasks(setup: Setup) -> list[Task]:
