@@ -48,8 +48,7 @@ class DeriveIn(Schema):
 @router.get("/videos/{uuid:video_id}/bundle")
 def get_bundle(request: UserRequest, video_id: UUID) -> HttpResponse:
     video = video_for(request.user, video_id, "view")
-    text = json.dumps(queries.bundle(video, request.user), separators=(",", ":"))
-    return HttpResponse(text, content_type="application/json")
+    return HttpResponse(queries.bundle_json(video, request.user), content_type="application/json")
 
 
 @router.get("/videos/{uuid:video_id}/frames")

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.contrib.postgres.aggregates import ArrayAgg
-from django.db.models import Count, Func, Q, TextField, Value
-from django.db.models.functions import Cast
+from django.db.models import Count
 
 from webapp.accounts.access import allowed
 from webapp.accounts.models import User
 from webapp.events import derivation, rows
+from webapp.events.columns import events_json
 from webapp.events.ledger import public_change
 from webapp.events.models import Coverage, Derivation, Edit, Event, GazeCorrection
 from webapp.library.models import Project, Video
@@ -21,13 +21,14 @@ from webapp.tracks.models import IdentityProposal, Person, Run, Tracklet
 # the page asks for a fresh bundle instead of more changes than this
 MANY_EDITS = 500
 
-EVENT_COLUMNS = (
-    "id", "set__kind", "modality", "type", "start", "end", "confidence", "status", "origin", "machine", "version",
-)  # fmt: skip
+
+def bundle_json(video: Video, user: User) -> str:
+    """Everything the workspace needs but samples and frame times, as JSON: a fixed number of queries."""
+    text = json.dumps(_without_events(video, user), separators=(",", ":"))
+    return f'{text[:-1]},"events":{events_json(video.id)}}}'
 
 
-def bundle(video: Video, user: User) -> dict[str, Any]:
-    """Everything the workspace needs but samples and frame times: a fixed number of queries."""
+def _without_events(video: Video, user: User) -> dict[str, Any]:
     return {
         "video": {
             "id": str(video.id),
@@ -47,7 +48,6 @@ def bundle(video: Video, user: User) -> dict[str, Any]:
         "run": run_summary(video.run),
         "persons": [rows.person_row(p) for p in Person.objects.filter(video=video)],
         "tracklets": tracklet_columns(video.run),
-        "events": event_columns(video),
         "corrections": [rows.correction_row(c) for c in GazeCorrection.objects.filter(video=video)],
         "coverage": [rows.coverage_row(c) for c in Coverage.objects.filter(video=video).order_by("start")],
         "identity": [rows.identity_row(i) for i in IdentityProposal.objects.filter(video=video)],
@@ -85,39 +85,6 @@ def tracklet_columns(run: Run | None) -> dict[str, list[Any]]:
     columns = _columns(names, found.values_list("id", "track", "start", "end", "person_id", "human", "version"))
     columns["id"] = [str(i) for i in columns["id"]]
     columns["person"] = [str(i) for i in columns["person"]]
-    return columns
-
-
-class Pair(Func):
-    """ARRAY[person id, role] as text."""
-
-    template = "ARRAY[%(expressions)s]"
-    output_field = TextField()
-
-
-def event_columns(video: Video) -> dict[str, list[Any]]:
-    """All events of the video by column; participants as [[person id, role], ...] sorted."""
-    names = ["id", "set", "modality", "type", "start", "end", "confidence", "status", "origin", "version"]
-    people = ArrayAgg(
-        Pair(Cast("participations__person_id", TextField()), Cast("participations__role", TextField())),
-        filter=Q(participations__isnull=False),
-        default=Value([]),
-    )
-    found = (
-        Event.objects.filter(video=video)
-        .annotate(people=people)
-        .order_by("start", "id")
-        .values_list(*EVENT_COLUMNS, "people")
-    )
-    columns: dict[str, list[Any]] = {name: [] for name in (*names, "edited", "stale", "participants")}
-    for id_, set_, modality, type_, start, end, confidence, status, origin, machine, version, pairs in found:
-        participants = sorted([p, r] for p, r in pairs if p)
-        values = (str(id_), set_, modality, type_, start, end, round(confidence, 4), status, origin, version)
-        for name, value in zip(names, values, strict=True):
-            columns[name].append(value)
-        columns["participants"].append(participants)
-        columns["stale"].append(bool(machine and machine.get("stale")))
-        columns["edited"].append(rows.differs(machine, type_, start, end, participants))
     return columns
 
 
