@@ -74,7 +74,8 @@ def test_edits_wait_while_the_server_is_away(visit: Any, crew: Any, scene: Any, 
     page.wait_for_function("() => document.querySelector('#save-state').dataset.state === 'unsaved'")
     assert unsaved(page) == 3
     assert "3 unsaved" in page.inner_text("#save-state")
-    assert page.locator("#twin [data-status=confirmed]").count() == 3  # they show as done
+    # they show as done
+    page.wait_for_function("() => document.querySelectorAll('#twin [data-status=confirmed]').length === 3")
     studio.start()
     page.click("#save-state")
     page.click("text=Try now")
