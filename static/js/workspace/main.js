@@ -220,6 +220,7 @@ async function addRun({ store, player, timeline, overlay, actions, inspector, ti
   }
   const ribbon = new Ribbon(buffer);
   timeline.ribbon = ribbon;
+  ribbon.prepare(store);
   overlay.samples = actions.samples = new Samples({
     url: page.tracks,
     blockRows: ribbon.block_rows,

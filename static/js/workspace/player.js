@@ -9,6 +9,8 @@
 import { Topics, clamp } from "./dom.js";
 
 const SILENCE_MS = 150; // after "seeked", how long to wait for a callback before asking what is shown
+const STUCK_MS = 5000; // how long a seek may take before it is asked for again
+const SHARES = [0.35, 0.65, 0.8]; // other points of the frame's interval to ask for
 const SPEEDS = [1, 2, 4, 8];
 
 export class Player extends Topics {
@@ -102,6 +104,8 @@ export class Player extends Topics {
       return;
     }
     this.video.currentTime = media;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#silence(), STUCK_MS);
   }
 
   #seeked() {
@@ -114,8 +118,10 @@ export class Player extends Topics {
   /** The seek is over but no callback named the wished frame. */
   #silence() {
     if (this.#pending === null) return;
-    if (this.shown === this.#pending) this.#arrived(this.shown);
-    else if (this.#tries++ < 3) this.#ask([0.35, 0.65, 0.8][this.#tries - 1]);
+    if (this.video.seeking)
+      this.#ask(SHARES[this.#tries++ % SHARES.length]); // stuck, or a slow network: ask anew
+    else if (this.shown === this.#pending) this.#arrived(this.shown);
+    else if (this.#tries++ < 3) this.#ask(SHARES[this.#tries - 1]);
     else {
       // Name what is shown rather than what was wished
       this.#pending = null;

@@ -50,6 +50,18 @@ export class Ribbon {
     }
   }
 
+  /** Have everybody's pyramids ready before they are zoomed through, one person at a time while the page rests. */
+  prepare(store) {
+    const waiting = store.people.map((person) => person.id);
+    const next = () => {
+      const person = waiting.shift();
+      if (!person) return;
+      this.lane(store, person).prepare();
+      requestIdleCallback(next);
+    };
+    requestIdleCallback(next);
+  }
+
   /** A person's lane; made when it is first drawn and again when identities changed. */
   lane(store, person) {
     if (this.stamp !== store.identityStamp) {
@@ -120,6 +132,12 @@ class PersonLane {
     }
     this.vFrames = Uint32Array.from(frames);
     this.values = Uint16Array.from(values);
+  }
+
+  /** Make every level of both pyramids. */
+  prepare() {
+    this.#runLevel(Math.ceil(Math.log2(Math.max(2, this.frames / RUN_BUCKET))));
+    this.#velocityLevel(Math.ceil(Math.log2(Math.max(2, this.frames / VELOCITY_BUCKET))));
   }
 
   /** Runs touching [start, end) one by one: visit(start, end, code, filled). */

@@ -32,7 +32,7 @@ export class Store extends Topics {
     this.filters = { hidden: new Set(), rejected: false, present: true, person: null };
     this.pendingIds = new Set(); // objects with an edit that the server has not acknowledged
     this.focusPerson = null; // the participant that role keys act on
-    this.mostRows = 3;
+    this.mostRows = 3; // in how many rows a lane may lay events that overlap
     this.load(bundle);
   }
 
@@ -234,18 +234,17 @@ export class Store extends Topics {
 
   /** Types with a lane: all gaze types, and gestures once there are any. */
   get laneTypes() {
-    const seen = new Set(this.ordered.map((event) => event.type));
-    if (this.draft) seen.add(this.draft.type);
-    return [...GAZE_TYPES, ...GESTURE_TYPES.filter((type) => seen.has(type))].filter(
-      (type) => !this.filters.hidden.has(type),
-    );
+    this.ordered.types ??= new Set(this.ordered.map((event) => event.type));
+    const seen = (type) => this.ordered.types.has(type) || this.draft?.type === type;
+    return [...GAZE_TYPES, ...GESTURE_TYPES.filter(seen)].filter((type) => !this.filters.hidden.has(type));
   }
 
   /** Per type: {events, rowOf: Map(id -> row), rows, longest}. Events that overlap lie in rows under one another. */
   lane(type) {
     const most = this.mostRows;
+    const key = `${type} ${most}`;
     this.lanes ??= new Map();
-    if (!this.lanes.has(type)) {
+    if (!this.lanes.has(key)) {
       const events = this.ordered.filter((event) => event.type === type && this.passes(event));
       if (this.draft?.type === type)
         events.splice(
@@ -263,16 +262,9 @@ export class Store extends Topics {
         rowOf.set(event.id, row);
         longest = Math.max(longest, event.end - event.start);
       }
-      this.lanes.set(type, { events, rowOf, rows: Math.max(1, ends.length), longest });
+      this.lanes.set(key, { events, rowOf, rows: Math.max(1, ends.length), longest });
     }
-    return this.lanes.get(type);
-  }
-
-  /** In how many rows a lane may lay events that overlap. */
-  setMostRows(rows) {
-    if (rows === this.mostRows) return;
-    this.mostRows = rows;
-    this.lanes = null;
+    return this.lanes.get(key);
   }
 
   /** Events of a lane that touch [start, end). */

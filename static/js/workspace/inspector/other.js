@@ -120,7 +120,8 @@ function nothingYet(inspector) {
   const words = store.run
     ? "The rules propose no event in this video."
     : "People, where they look, and the events between them will be here once perception has run.";
-  const byHand = "By hand: mark a span with I and O, press M, T, F, C or S for the type, then the people's number keys.";
+  const byHand =
+    "By hand: mark a span with I and O, press M, T, F, C or S for the type, then the people's number keys.";
   const buttons =
     offer &&
     h(
@@ -132,7 +133,12 @@ function nothingYet(inspector) {
       }),
     );
   const mayMake = store.people.length > 0 && store.may("annotate");
-  return inspector.section("Events", h("p", { text: words }), buttons, mayMake && h("p", { class: "dim", text: byHand }));
+  return inspector.section(
+    "Events",
+    h("p", { text: words }),
+    buttons,
+    mayMake && h("p", { class: "dim", text: byHand }),
+  );
 }
 
 function spanSection(inspector) {

@@ -35,8 +35,27 @@ export class Minimap {
     return this.counted;
   }
 
-  draw(pen, width, height) {
-    const { palette, store, window } = this;
+  /** The map is drawn once and kept; only the brush moves over it. `ratio`: device pixels a CSS pixel. */
+  draw(pen, width, height, ratio) {
+    if (this.kept?.width !== width || this.kept.ratio !== ratio) {
+      const canvas = new OffscreenCanvas(Math.round(width * ratio), Math.round(height * ratio));
+      const map = canvas.getContext("2d", { alpha: false });
+      map.scale(ratio, ratio);
+      this.#drawMap(map, width, height);
+      this.kept = { canvas, width, ratio };
+    }
+    pen.drawImage(this.kept.canvas, 0, 0, width, height);
+    const scale = width / this.store.times.frames;
+    this.#brush(pen, this.window.start * scale, this.window.end * scale, width, height);
+  }
+
+  /** Events, shots, coverage or colours have changed. */
+  forget() {
+    this.kept = null;
+  }
+
+  #drawMap(pen, width, height) {
+    const { palette, store } = this;
     const scale = width / store.times.frames;
     pen.fillStyle = palette.bg_sunken;
     pen.fillRect(0, 0, width, height);
@@ -55,7 +74,6 @@ export class Minimap {
       pen.fillStyle = palette.ok;
       pen.fillRect(cover.start * scale, height - 2, Math.max(1, (cover.end - cover.start) * scale), 2);
     }
-    this.#brush(pen, window.start * scale, window.end * scale, width, height);
   }
 
   #column(pen, x, y, length, colour) {

@@ -36,7 +36,7 @@ export class Timeline {
     this.pointer = new Pointer(this);
     new ResizeObserver(() => this.resize()).observe(root.querySelector(".tl-stage"));
     window.on("change", () => {
-      if (store.filters.present) this.layout();
+      if (store.filters.present) this.#followWindow();
       this.redraw();
     });
     store.on("rows", () => this.changed());
@@ -51,6 +51,7 @@ export class Timeline {
 
   /** Rows may have come or gone. */
   changed() {
+    this.minimap.forget();
     this.layout();
     this.redraw();
   }
@@ -71,20 +72,16 @@ export class Timeline {
 
   layout() {
     const { store } = this;
-    const people = store.filters.present
-      ? store.people.filter((person) => store.isPresent(person.id, this.window.start, this.window.end))
-      : store.people.filter(
-          (person) => store.trackletsOf(person.id).length || store.isSelected("person", person.id) || !store.run,
-        );
+    const people = this.#peopleShown();
     const head = RULER + (this.waveform ? WAVE : 0);
     const body = Math.max(0, (this.height ?? 300) - head);
     const peopleHeight = people.length * LANE + 4;
     // both panes get what they need; when there is not enough, events may take up to three fifths, in fewer rows
     const most = Math.max(body * 0.6, body - peopleHeight);
-    store.setMostRows(3);
+    store.mostRows = 3;
     let events = this.#layoutLanes();
     if (events.height > most) {
-      store.setMostRows(2);
+      store.mostRows = 2;
       events = this.#layoutLanes();
     }
     const { lanes, cover, height: eventsHeight } = events;
@@ -99,6 +96,22 @@ export class Timeline {
       this.scrolls[name] = clamp(this.scrolls[name], 0, Math.max(0, pane.inner - pane.height));
     this.rows = { people, lanes, cover };
     this.#drawGutter();
+  }
+
+  #peopleShown() {
+    const { store, window } = this;
+    if (store.filters.present)
+      return store.people.filter((person) => store.isPresent(person.id, window.start, window.end));
+    return store.people.filter(
+      (person) => store.trackletsOf(person.id).length || store.isSelected("person", person.id) || !store.run,
+    );
+  }
+
+  /** Other people may have come into the part that is shown. */
+  #followWindow() {
+    const people = this.#peopleShown();
+    const same = people.length === this.rows?.people.length && people.every((one, i) => one === this.rows.people[i]);
+    if (!same) this.layout();
   }
 
   /** Event lanes from top to bottom, and coverage under them. */
@@ -243,7 +256,7 @@ export class Timeline {
     this.#drawScrollbars(pen);
     const small = this.small.getContext("2d", { alpha: false });
     small.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.minimap.draw(small, this.small.width / ratio, this.small.height / ratio);
+    this.minimap.draw(small, this.small.width / ratio, this.small.height / ratio, ratio);
     this.#drawTop();
     if (!this.drawn) performance.mark("workspace-painted");
     this.drawn = true;
