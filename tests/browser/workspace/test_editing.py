@@ -314,7 +314,7 @@ def test_the_address_opens_the_same_picture(desk: Any, scene: Any) -> None:
     desk.wait_for_selector("#workspace[data-ready=all]")
     settle(desk)
     assert desk.get_attribute("#player", "data-frame") == frame
-    assert desk.get_attribute(f"[data-event='{event.id}']", "aria-pressed") == "true"
+    desk.wait_for_selector(f"[data-event='{event.id}'][aria-pressed=true]", state="attached")
 
 
 def test_a_viewer_sees_everything_and_edits_nothing(visit: Any, crew: Any, scene: Any) -> None:

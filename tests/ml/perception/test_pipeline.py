@@ -23,6 +23,7 @@ from ml.perception.pipeline import STAGES, Options, perceive, piece_bounds
 from ml.progress import Cancelled
 from ml.weights.cache import MissingWeights
 from tests.ml.perception.conftest import Demo, Finished
+from tests.processes import children_with
 
 pytestmark = pytest.mark.long
 
@@ -195,7 +196,7 @@ def test_cancelled_in_any_stage_it_stops_and_continues(
     with pytest.raises(Cancelled):
         perceive(video=demo.path, index=demo.index, out=cancelled, options=Options(), progress=stop)
     assert time.monotonic() - asked[0] < 2
-    assert not [p for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+    assert not children_with("ml.perception.worker")
     assert not (cancelled / "run.json").exists()
     assert not (cancelled / "samples.parquet").exists()
     if stage == STAGES[-1]:

