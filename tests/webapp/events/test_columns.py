@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import pytest
+from django.db import connection
 
 from tests.webapp.factories import edit, make_person, make_proposal, make_run, make_video
 from webapp.events import rows
-from webapp.events.columns import COLUMNS, events_json
-from webapp.events.models import Event
+from webapp.events.columns import COLUMNS, QUERY, events_json
+from webapp.events.models import AnnotationSet, Event, Participation
 
 pytestmark = pytest.mark.django_db
 
@@ -61,3 +63,38 @@ def test_columns_say_what_rows_say(people: SimpleNamespace) -> None:
 
 def test_a_video_without_events_has_empty_columns(people: SimpleNamespace) -> None:
     assert json.loads(events_json(make_video(people.one).id)) == {name: [] for name in COLUMNS}
+
+
+@pytest.mark.parametrize("settings", ["", "SET LOCAL enable_hashjoin = off", "SET LOCAL enable_mergejoin = off"])
+def test_the_work_grows_with_the_events_also_without_statistics(people: SimpleNamespace, settings: str) -> None:
+    """Opened just after a bulk import, before the database has counted anything: no step may run once an event."""
+    video, events = make_video(people.one), 2000
+    ada, ben = make_person(video), make_person(video)
+    proposals, _ = AnnotationSet.objects.get_or_create(video=video, kind="proposal", user=None)
+    made = Event.objects.bulk_create(
+        Event(
+            id=uuid4(),
+            video=video,
+            set=proposals,
+            modality="gaze",
+            type="mutual_gaze",
+            start=n,
+            end=n + 5,
+            confidence=0.5,
+        )
+        for n in range(events)
+    )
+    Participation.objects.bulk_create(Participation(event=e, person=p, role="member") for e in made for p in (ada, ben))
+    with connection.cursor() as cursor:
+        if settings:
+            cursor.execute(settings)
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {QUERY}", {"video": video.id})
+        (plan,) = cursor.fetchone()[0]
+    assert max(rows_handled(plan["Plan"])) <= 4 * events
+
+
+def rows_handled(node: dict[str, Any]) -> list[float]:
+    """Per step of a plan: rows that come out or are thrown away, over all its repetitions."""
+    thrown = sum(value for name, value in node.items() if name.startswith("Rows Removed"))
+    here = (node["Actual Rows"] + thrown) * node["Actual Loops"]
+    return [here, *(rows for part in node.get("Plans", []) for rows in rows_handled(part))]
