@@ -40,7 +40,8 @@ def server(transactional_db: None) -> Iterator[Server]:
     env = os.environ | {"DATABASE_URL": f"postgres://sightline@{host}/{connection.settings_dict['NAME']}"}
     env.pop("SIGHTLINE_DB_POOL", None)
     port = free_port()
-    command = [sys.executable, "-m", "uvicorn", "webapp.asgi:application", "--port", str(port), "--log-level", "error"]
+    command = [sys.executable, "-m", "uvicorn", "webapp.asgi:application", "--port", str(port)]
+    command += ["--log-level", "error", "--timeout-keep-alive", "75"]
     process = subprocess.Popen(command, env=env)
     limit = time.monotonic() + 60
     while True:

@@ -19,6 +19,7 @@ def main() -> None:
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=1,  # open event streams would wait for ever
+        timeout_keep_alive=75,  # longer than a page or nginx (60 s) keeps a quiet connection, so none ends under a save
         server_header=False,
     )
     uvicorn.Server(config).run(sockets=[listening])
