@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -226,13 +227,14 @@ def captures(looks: Looks, arrivals: Arrivals) -> list[SocialEvent]:
     preset = looks.preset
     shifted = np.flatnonzero(arrivals.moved >= preset.capture_displacement)
     neighbours = _together(looks, arrivals, shifted)
+    shot_last = runs.next_true(np.append(np.diff(looks.scene.shots) != 0, True))
     used: set[int] = set()
     events = []
     for start in sorted(neighbours):
         group = [] if start in used else _largest_group(arrivals, neighbours, start, used)
         if len(group) >= preset.capture_persons:
             used.update(group)
-            events.append(_capture(looks, arrivals, group))
+            events.append(_capture(looks, arrivals, group, shot_last))
     return events
 
 
@@ -268,15 +270,16 @@ def _largest_group(arrivals: Arrivals, neighbours: dict[int, set[int]], start: i
     return [start, *(others[at] for at in bits(best))]
 
 
-def _capture(looks: Looks, arrivals: Arrivals, group: list[int]) -> SocialEvent:
+def _capture(looks: Looks, arrivals: Arrivals, group: list[int], shot_last: Ints) -> SocialEvent:
+    """The event of a group of arrivals; `shot_last` int64[T] is the last sample of each sample's shot."""
     scene, preset = looks.scene, looks.preset
     samples, columns = arrivals.sample[group], arrivals.column[group]
     ids = [looks.person(column) for column in columns]
-    one, other = np.triu_indices(len(group), 1)
-    index = np.array(group)
-    distance = float(_landing_distance(arrivals, index[one], index[other]).mean())
+    one, other = np.array(list(combinations(group, 2))).T
+    distance = float(_landing_distance(arrivals, one, other).mean())
     first, last = int(samples.min()), int(samples.max())
-    known = arrivals.place[group][np.isfinite(arrivals.place[group][:, 0])]
+    place = arrivals.place[group]
+    known = place[np.isfinite(place[:, 0])]
     details = {
         "num_persons": len(group),
         "mean_distance": distance,
@@ -290,7 +293,9 @@ def _capture(looks: Looks, arrivals: Arrivals, group: list[int]) -> SocialEvent:
         "attention_center": (known.mean(axis=0) / scene.scale).tolist() if len(known) else None,
     }
     confidence = float(looks.confidence[columns, samples].mean()) * closeness(distance, preset.capture_distance)
-    until = _padded(looks, last)
+    # The sample that still speaks for the padding after the last arrival, or the shot's last.
+    padded_s = scene.times[last] + preset.capture_padding_s - preset.time_slack_s
+    until = min(int(np.searchsorted(scene.end_times, padded_s)), int(shot_last[last]))
     end, end_s = int(scene.ends[until]), float(scene.end_times[until])
     last_sample = looks.clock.before[last] + end - int(scene.frames[last])
     return looks.spanning(CAPTURE, first, end, end_s, last_sample, confidence, members(ids), details)
@@ -298,13 +303,3 @@ def _capture(looks: Looks, arrivals: Arrivals, group: list[int]) -> SocialEvent:
 
 def _by_person(ids: list[int], values: Floats) -> dict[str, float]:
     return {str(person): float(value) for person, value in sorted(zip(ids, values.tolist(), strict=True))}
-
-
-def _padded(looks: Looks, sample: int) -> int:
-    """The sample of the shot that still speaks for `capture_padding_s` after `sample`, or the shot's last."""
-    scene, preset = looks.scene, looks.preset
-    until = scene.times[sample] + preset.capture_padding_s - preset.time_slack_s
-    wanted = int(np.searchsorted(scene.end_times, until))
-    leaves = np.flatnonzero(scene.shots[sample:] != scene.shots[sample])
-    shot_last = sample + int(leaves[0]) - 1 if len(leaves) else len(scene.frames) - 1
-    return min(wanted, shot_last)

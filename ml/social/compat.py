@@ -8,6 +8,7 @@ knows of one; times are compared with a tolerance of a microsecond.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,8 @@ from ml.social.scene import TINY_S, Bools, Floats, Ints, Scene
 
 # Squared distances that differ by less are equal: gaze held or interpolated over a gap is the same up to rounding.
 ROUNDING = 1e-12
+# Samples looked at together where one pair is compared at many lags: few enough to stay in the processor's cache.
+BLOCK = 6000
 
 
 def detect(scene: Scene, preset: GraspCompat) -> list[SocialEvent]:
@@ -109,9 +112,29 @@ def _closest_lag(
     scene: Scene, leader: tuple[Floats, Floats], others: tuple[Floats, Floats], preset: GraspCompat
 ) -> tuple[Floats, NDArray[np.int32]]:
     """Squared distance float64[N, T] of the leader to each of N others at the closest allowed lag, and that lag in
-    samples. The coordinates are x, y of the leader [T] and of the others [N, T]."""
-    closest = np.full(others[0].shape, np.inf)
+    samples. The coordinates are x, y of the leader [T] and of the others [N, T]. Distances beyond the limit are not
+    told apart."""
+    closest = np.full(others[0].shape, preset.following_distance**2 + 2 * ROUNDING)
     lag = np.zeros(closest.shape, dtype=np.int32)
+    lags = list(_allowed_lags(scene, preset))
+    for begin in range(0, len(scene.times), BLOCK):
+        for row in range(len(closest)):
+            for step, allowed in lags:
+                now = slice(begin, min(begin + BLOCK, len(allowed)))
+                then = slice(now.start + step, now.stop + step)
+                squared = others[0][row, then] - leader[0][now]
+                squared *= squared
+                dy = others[1][row, then] - leader[1][now]
+                dy *= dy
+                squared += dy
+                nearer = (squared + ROUNDING < closest[row, now]) & allowed[now]
+                np.copyto(closest[row, now], squared, where=nearer)
+                np.copyto(lag[row, now], step, where=nearer)
+    return closest, lag
+
+
+def _allowed_lags(scene: Scene, preset: GraspCompat) -> Iterator[tuple[int, Bools]]:
+    """Steps, in samples, and for which samples bool[T - step] the one that many steps on has an allowed lag."""
     for step in range(1, len(scene.times)):
         seconds = scene.times[step:] - scene.times[:-step]
         if seconds.min() > preset.following_longest_lag_s + TINY_S:
@@ -120,16 +143,8 @@ def _closest_lag(
             seconds <= preset.following_longest_lag_s + TINY_S
         )
         allowed &= scene.shots[step:] == scene.shots[:-step]
-        if not allowed.any():
-            continue
-        for row in range(len(closest)):
-            dx = others[0][row, step:] - leader[0][:-step]
-            dy = others[1][row, step:] - leader[1][:-step]
-            squared = dx * dx + dy * dy
-            nearer = (squared + ROUNDING < closest[row, :-step]) & allowed
-            np.copyto(closest[row, :-step], squared, where=nearer)
-            np.copyto(lag[row, :-step], step, where=nearer)
-    return closest, lag
+        if allowed.any():
+            yield step, allowed
 
 
 def _follow_pair(

@@ -51,19 +51,27 @@ def convergence(gaze: Floats, confidence: Floats, preset: GraspCompat) -> tuple[
     return np.exp(-preset.convergence_decay * median) * (total / np.maximum(count, 1)), centre, part
 
 
-def window_move(times: Floats, shots: NDArray[np.int32], points: Floats, preset: Strict) -> Floats:
-    """How a point has moved over the last 0.5 s: a vector float64[n, 2], in the units of `points` float64[n, 2].
+def window_start(times: Floats, preset: Strict) -> Ints:
+    """Last of the samples at `times` float64[n] that is at least 0.5 s before each of them, -1 for none."""
+    return np.searchsorted(times, times - preset.window_s + TINY_S, side="right") - 1
 
-    Only samples where the point is known go in, in time order. Where the point was half a second ago is interpolated
-    between two samples of the same shot at most `bracket_s` apart; NaN where there are none. `time_slack_s` lets a
-    sample that a frame's rounding put just beside the window's edge stand for it.
+
+def window_move(
+    times: Floats, shots: NDArray[np.int32], x: Floats, y: Floats, preset: Strict, start: Ints | None = None
+) -> Floats:
+    """How a point has moved over the last 0.5 s: a vector float64[2, n], in the units of `x`, `y` float64[n].
+
+    Only samples where the point is known go in, in time order; `start` is their `window_start`, where that is at hand.
+    Where the point was half a second ago is interpolated between two samples of the same shot at most `bracket_s`
+    apart; NaN where there are none. `time_slack_s` lets a sample that a frame's rounding put just beside the window's
+    edge stand for it.
     """
     count = len(times)
     if count < 2:
-        return np.full((count, 2), np.nan)
+        return np.full((2, count), np.nan)
     own = np.arange(count)
     then = times - preset.window_s
-    low = np.searchsorted(times, then + TINY_S, side="right") - 1
+    low = window_start(times, preset) if start is None else start
     high = np.minimum(low + 1, own)
     low = np.maximum(low, 0)
     low_s, high_s = times[low], times[high]
@@ -74,29 +82,37 @@ def window_move(times: Floats, shots: NDArray[np.int32], points: Floats, preset:
     share = (then - low_s) / np.maximum(high_s - low_s, TINY_S)
     share = np.where(between, np.clip(share, 0.0, 1.0), np.where(at_low, 0.0, 1.0))
     share[~(between | at_low | at_high) | (low == own)] = np.nan
-    moved = np.empty((count, 2))
-    for axis in range(2):
-        values = np.ascontiguousarray(points[:, axis])
+    moved = np.empty((2, count))
+    for axis, values in enumerate((x, y)):
         before = values[low]
-        moved[:, axis] = values - (before + (values[high] - before) * share)
+        moved[axis] = values - (before + (values[high] - before) * share)
     return moved
 
 
 def window_displacement(times: Floats, shots: NDArray[np.int32], points: Floats, preset: Strict) -> Floats:
-    """Length float64[n] of `window_move`."""
-    moved = window_move(times, shots, points, preset)
-    return length(moved[:, 0], moved[:, 1])
+    """Length float64[n] of `window_move` for `points` float64[n, 2]."""
+    return length(*window_move(times, shots, *rows(points), preset))
+
+
+def known_moves(scene: Scene, x: Floats, y: Floats, preset: Strict) -> Floats:
+    """`window_move` of every person over the samples where `x`, `y` float64[P, T] are known, float64[P, 2, T]."""
+    start = window_start(scene.times, preset)
+    moves = np.full((len(x), 2, len(scene.times)), np.nan)
+    for person, known in enumerate(np.isfinite(x)):
+        at = np.flatnonzero(known)
+        before = np.concatenate(([0], np.cumsum(known)))  # known samples before each
+        own_start = before[start[at] + 1] - 1
+        moves[person][:, at] = window_move(
+            scene.times[at], scene.shots[at], x[person, at], y[person, at], preset, own_start
+        )
+    return moves
 
 
 def displacement(scene: Scene, filled: Filled, preset: Strict) -> Floats:
     """Displacement of the measured gaze over 0.5 s relative to the face, float64[P, T], longer sides (NaN unknown)."""
-    relative = (filled.gaze - scene.face_centre) * scene.scale
-    known = filled.measured & np.isfinite(relative[..., 0])
-    result = np.full(known.T.shape, np.nan)
-    for person in range(len(result)):
-        at = np.flatnonzero(known[:, person])
-        result[person, at] = window_displacement(scene.times[at], scene.shots[at], relative[at, person], preset)
-    return result
+    x, y = np.where(rows(filled.measured), rows((filled.gaze - scene.face_centre) * scene.scale), np.nan)
+    moves = known_moves(scene, x, y, preset)
+    return length(moves[:, 0], moves[:, 1])
 
 
 def look_targets(scene: Scene, filled: Filled, preset: Strict) -> Ints:
@@ -116,18 +132,18 @@ def look_targets(scene: Scene, filled: Filled, preset: Strict) -> Ints:
     for person, open_question in enumerate(rows(pointed & (scene.kind == NONE) & (filled.target < 0))):
         if not open_question.any():
             continue
-        nearest = np.full(len(open_question), np.nextafter(1.0, 2.0))
+        nearest = np.full(len(open_question), np.nextafter(1.0, 2.0))  # in half boxes: the edge is inside
         found = np.full(len(open_question), -1)
         for other in range(len(scene.persons)):
             if other == person:
                 continue
-            reach = np.maximum(
-                np.abs(x[person] - middle_x[other]) * per_half_x[other],
-                np.abs(y[person] - middle_y[other]) * per_half_y[other],
-            )
-            closer = reach < nearest
-            np.copyto(nearest, reach, where=closer)
-            np.copyto(found, other, where=closer)
+            across = np.abs(x[person] - middle_x[other]) * per_half_x[other]
+            inside = np.flatnonzero(across < nearest)
+            down = np.abs(y[person, inside] - middle_y[other, inside]) * per_half_y[other, inside]
+            reach = np.maximum(across[inside], down)
+            closer = reach < nearest[inside]
+            nearest[inside[closer]] = reach[closer]
+            found[inside[closer]] = other
         np.copyto(target[person], found, where=open_question)
     return target
 

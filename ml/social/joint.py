@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from ml.social import runs
 from ml.social.cliques import bits, close_under_intersection, maximal_cliques
 from ml.social.cliques import pairs as pairs_of
 from ml.social.event import JOINT, SocialEvent, members
-from ml.social.features import length, rows, window_move
+from ml.social.features import known_moves, length, rows
 from ml.social.looks import Looks, closeness
 from ml.social.scene import Bools, Floats, Ints
 
@@ -42,13 +43,15 @@ class Episode:
     """Runs of pairs that hang together, cut into moments between which nothing changes.
 
     `pairs` maps two members (bit mask of columns) to the place of their pair in the list of all pairs. Sets of moments
-    are bit masks too: `held` says per pair when it holds, `begun` when one of its runs begins. `first`, `last` are the
-    samples of the moments, `start_s`, `end_s` their seconds.
+    are bit masks too: `held` says per pair when it holds, `begun` when one of its runs begins. `turns` are the pairs
+    whose runs begin or end with each moment; `first`, `last` the samples of the moments, `start_s`, `end_s` their
+    seconds.
     """
 
     pairs: dict[int, int]
     held: dict[int, int]
     begun: dict[int, int]
+    turns: list[list[int]]
     first: list[int]
     last: list[int]
     start_s: list[float]
@@ -65,7 +68,7 @@ class Group:
 
 
 # A run of a group: its members' columns, the places of its pairs, first and last sample.
-Run = tuple[list[int], list[int], int, int]
+Run = tuple[tuple[int, ...], list[int], int, int]
 
 
 def joint_attention(looks: Looks) -> list[SocialEvent]:
@@ -75,15 +78,19 @@ def joint_attention(looks: Looks) -> list[SocialEvent]:
         return []
     found: list[Run] = []
     for episode in _episodes(looks, pairs):
-        groups = [_group(looks, episode, mask) for mask in _candidates(episode)]
-        found += [run for at, group in enumerate(groups) for run in _own_runs(looks, episode, group, groups[:at])]
+        groups: list[Group] = []
+        for mask in _candidates(episode):
+            group = _group(looks, episode, mask)
+            if group.runs:
+                found += _own_runs(looks, episode, group, groups)
+                groups.append(group)
     return _events(looks, pairs, found) if found else []
 
 
 def find_pairs(looks: Looks) -> list[Pair]:
     """The pairs that look at the same thing at least once for long enough."""
     count = len(looks.scene.persons)
-    moves = _window_moves(looks)
+    half_moves = known_moves(looks.scene, looks.x, looks.y, looks.preset) / 2
     objects = rows(looks.scene.objects)
     found = []
     for one in range(count):
@@ -91,7 +98,7 @@ def find_pairs(looks: Looks) -> list[Pair]:
             held = same_focus(looks, one, other, objects)
             if not held.any():
                 continue
-            first, last = _pair_runs(looks, one, other, held, (moves[one] + moves[other]) / 2)
+            first, last = _pair_runs(looks, one, other, held, half_moves)
             if len(first):
                 found.append(Pair(one, other, held, first, last))
     return found
@@ -110,33 +117,26 @@ def same_focus(looks: Looks, one: int, other: int, objects: NDArray[np.int32]) -
     return same & looks.usable[one] & looks.usable[other] & (a != other) & (b != one)
 
 
-def _window_moves(looks: Looks) -> Floats:
-    """How each gaze point moved over the last half second in the picture, float64[P, 2, T] (NaN unknown)."""
-    scene = looks.scene
-    result = np.full((len(scene.persons), 2, len(scene.frames)), np.nan)
-    for person, (x, y) in enumerate(zip(looks.x, looks.y, strict=True)):
-        at = np.flatnonzero(np.isfinite(x))
-        points = np.stack([x[at], y[at]], axis=1)
-        result[person][:, at] = window_move(scene.times[at], scene.shots[at], points, looks.preset).T
-    return result
-
-
-def _pair_runs(looks: Looks, one: int, other: int, held: Bools, move: Floats) -> tuple[Ints, Ints]:
+def _pair_runs(looks: Looks, one: int, other: int, held: Bools, half_moves: Floats) -> tuple[Ints, Ints]:
     preset = looks.preset
     positive = np.flatnonzero(held)
-    found = looks.runs(positive, preset.bridge_s, _moved_on(looks, one, other, positive, move))
+    found = looks.runs(positive, preset.bridge_s, _moved_on(looks, one, other, positive, half_moves))
     long = found.seconds >= preset.joint_shortest_s - preset.time_slack_s
     return found.first[long], found.last[long]
 
 
-def _moved_on(looks: Looks, one: int, other: int, positive: Ints, move: Floats) -> Bools:
+def _moved_on(looks: Looks, one: int, other: int, positive: Ints, half_moves: Floats) -> Bools:
     """bool[K - 1]: between neighbours of `positive` the pair turned to another person, or its focus jumped.
 
-    `move` float64[2, T] is how the middle of the two points moved; a jump begins where it becomes long.
+    `half_moves` float64[P, 2, T] is half of what each gaze point moved over the last half second: for a pair the halves
+    add up to how the middle of its points moved. A jump begins where that becomes long.
     """
-    far = length(move[0], move[1]) > looks.preset.joint_focus_jump
-    jumps = np.cumsum(far & ~np.concatenate(([False], far[:-1])))[positive]
-    common = np.where(looks.target[one] == looks.target[other], looks.target[one], -1)[positive]
+    far = length(*(half_moves[one] + half_moves[other])) > looks.preset.joint_focus_jump
+    begins = far.copy()
+    begins[1:] &= ~far[:-1]
+    jumps = np.cumsum(begins)[positive]
+    a, b = looks.target[one, positive], looks.target[other, positive]
+    common = np.where(a == b, a, -1)
     named = (common[1:] >= 0) & (common[:-1] >= 0)
     return np.where(named, common[1:] != common[:-1], jumps[1:] != jumps[:-1])
 
@@ -168,13 +168,18 @@ def _episode(looks: Looks, own: list[tuple[int, int]], first: list[int], last: l
     moment = {sample: at for at, sample in enumerate(edges)}
     held: dict[int, int] = {}
     begun: dict[int, int] = {}
+    turns: list[list[int]] = [[] for _ in edges]
     for (tie, _), start, end in zip(own, first, last, strict=True):
-        held[tie] = held.get(tie, 0) | (1 << moment[end + 1]) - (1 << moment[start])
-        begun[tie] = begun.get(tie, 0) | 1 << moment[start]
+        begins, ends = moment[start], moment[end + 1]
+        held[tie] = held.get(tie, 0) | (1 << ends) - (1 << begins)
+        begun[tie] = begun.get(tie, 0) | 1 << begins
+        turns[begins].append(tie)
+        turns[ends].append(tie)
     return Episode(
         pairs=dict(own),
         held=held,
         begun=begun,
+        turns=turns[:-1],
         first=edges[:-1],
         last=[edge - 1 for edge in edges[1:]],
         start_s=[looks.clock.times[edge] for edge in edges[:-1]],
@@ -186,16 +191,15 @@ def _candidates(episode: Episode) -> list[int]:
     """Masks of the largest groups at any moment, and of what they share, larger ones first."""
     if len(episode.held) == 1:
         return list(episode.held)
-    width = max(episode.held).bit_length()
-    largest: set[int] = set()
-    moments = range(len(episode.first))
-    for held in {tuple(tie for tie, when in episode.held.items() if when >> at & 1) for at in moments}:
-        neighbours = [0] * width
-        for tie in held:
-            low = tie & -tie
-            neighbours[low.bit_length() - 1] |= tie ^ low
-            neighbours[tie.bit_length() - 1] |= low
-        largest.update(maximal_cliques(tuple(neighbours)))
+    neighbours = [0] * max(episode.held).bit_length()
+    seen: set[tuple[int, ...]] = set()
+    for turning in episode.turns:
+        for tie in turning:
+            one, other = bits(tie)
+            neighbours[one] ^= 1 << other
+            neighbours[other] ^= 1 << one
+        seen.add(tuple(neighbours))
+    largest = {clique for each in seen for clique in maximal_cliques(each)}
     return sorted(close_under_intersection(largest), key=lambda mask: (-mask.bit_count(), mask))
 
 
@@ -230,82 +234,83 @@ def _own_runs(looks: Looks, episode: Episode, group: Group, before: list[Group])
                 break
         else:
             pairs = [episode.pairs[tie] for tie in group.ties]
-            yield list(bits(group.mask)), pairs, episode.first[first], episode.last[last]
+            yield bits(group.mask), pairs, episode.first[first], episode.last[last]
 
 
 def _events(looks: Looks, pairs: list[Pair], found: list[Run]) -> list[SocialEvent]:
     """The events of runs, with what was measured where all pairs of a run held."""
     preset = looks.preset
-    measured = _measure(looks, pairs, found)
+    held = np.stack([pair.held for pair in pairs])
+    of_size: dict[int, list[Run]] = {}
+    for run in found:
+        of_size.setdefault(len(run[0]), []).append(run)
+    roles = {columns: members([looks.person(column) for column in columns]) for columns, *_ in found}
     events = []
-    for (columns, _, first, last), (count, mean, widest, sure, x, y, shared) in zip(found, measured, strict=True):
-        if not count:
-            continue
-        details: dict[str, Any] = {
-            "mean_distance": mean,
-            "max_distance": widest,
-            "threshold": preset.joint_distance,
-            "shortest_s": preset.joint_shortest_s,
-            "attention_center": [x, y] if math.isfinite(x) else None,
-            "target_person": looks.person(shared) if shared >= 0 else None,
-            "num_persons": len(columns),
-            "num_samples": count,
-        }
-        roles = members([looks.person(column) for column in columns])
-        confidence = sure * closeness(mean, preset.joint_distance)
-        events.append(looks.event(JOINT, first, last, confidence, roles, details))
+    for size, alike in of_size.items():
+        measured = _measure(looks, held, alike)
+        for (columns, _, first, last), (count, mean, widest, sure, x, y, shared) in zip(alike, measured, strict=True):
+            if not count:
+                continue
+            details: dict[str, Any] = {
+                "mean_distance": mean,
+                "max_distance": widest,
+                "threshold": preset.joint_distance,
+                "shortest_s": preset.joint_shortest_s,
+                "attention_center": [x, y] if math.isfinite(x) else None,
+                "target_person": looks.person(shared) if shared >= 0 else None,
+                "num_persons": size,
+                "num_samples": count,
+            }
+            confidence = sure * closeness(mean, preset.joint_distance)
+            events.append(looks.event(JOINT, first, last, confidence, roles[columns], details))
     return events
 
 
-def _measure(looks: Looks, pairs: list[Pair], found: list[Run]) -> Iterable[tuple[Any, ...]]:
+def _measure(looks: Looks, held: Bools, found: list[Run]) -> Iterable[tuple[Any, ...]]:
     """Per run: samples on which all pairs held, then over these the mean and the largest distance of a pair, the mean
     of the least sure member's confidence, the centre x, y, and the column of the person looked at by all on most of
-    them (-1 none)."""
-    columns_of, run_pairs_of, first, last = zip(*found, strict=True)
-    size = len(found)
-    run, sample = runs.spread(np.array(first), np.array(last) + 1)
-    run_pairs = runs.Ragged.of(run_pairs_of)
-    held = np.stack([pair.held for pair in pairs])
-    all_of = run_pairs.at(run, sample)
-    all_held = all_of.reduce(np.logical_and, all_of.gather(held))
+    them (-1 none). The runs are of groups of one size; `held` bool[pairs, T] is that of every pair.
+
+    The samples of all runs lie side by side as `run`, `sample` int64[N]; of members there is a list of arrays [N].
+    """
+    columns, places, first, last = (np.array(each) for each in zip(*found, strict=True))
+    size, length_of = len(found), held.shape[1]
+    run, sample = runs.spread(first, last + 1)
+    all_held = np.logical_and.reduce([held.take(place[run] * length_of + sample) for place in places.T])
     run, sample = run[all_held], sample[all_held]
+    entries = [column[run] * length_of + sample for column in columns.T]
+    x, y, sure, target = (
+        [table.take(each) for each in entries] for table in (looks.x, looks.y, looks.confidence, looks.target)
+    )
     count = np.bincount(run, minlength=size)
     per_sample = 1.0 / np.maximum(count, 1)
-    by_pair = run_pairs.at(run, sample)
-    apart = np.nan_to_num(_distances(looks, pairs, by_pair))
-    mean = np.bincount(run, by_pair.reduce(np.add, apart), size) * per_sample / run_pairs.sizes
+    apart = [np.fmax(length(x[i] - x[j], y[i] - y[j]), 0.0) for i, j in combinations(range(len(x)), 2)]
+    mean = np.bincount(run, _total(apart), size) * per_sample / len(apart)
     widest = np.zeros(size)
-    np.maximum.at(widest, run, by_pair.reduce(np.maximum, apart))
-    by_member = runs.Ragged.of(columns_of).at(run, sample)
-    sure = np.bincount(run, by_member.reduce(np.minimum, by_member.gather(looks.confidence)), size) * per_sample
-    x, y = (by_member.gather(each) for each in (looks.x, looks.y))
-    pointed = np.bincount(run, by_member.reduce(np.add, np.isfinite(x).astype(np.int64)), size)
-    per_point = 1.0 / np.where(pointed > 0, pointed, np.nan) / looks.scene.scale[:, None]
-    x, y = (np.bincount(run, by_member.reduce(np.add, np.nan_to_num(each)), size) for each in (x, y))
-    columns = (
-        count,
-        mean,
-        widest,
-        sure,
-        x * per_point[0],
-        y * per_point[1],
-        _shared_target(looks, by_member, run, count),
+    np.maximum.at(widest, run, np.maximum.reduce(apart))
+    least_sure = np.bincount(run, np.minimum.reduce(sure), size) * per_sample
+    pointed = [np.isfinite(each) for each in x]
+    points = np.bincount(run, np.add.reduce(pointed, dtype=np.int64), size)
+    per_point = 1.0 / np.where(points > 0, points, np.nan) / looks.scene.scale[:, None]
+    centre_x, centre_y = (
+        np.bincount(run, _total([np.where(k, p, 0.0) for k, p in zip(pointed, each, strict=True)]), size)
+        for each in (x, y)
     )
-    return zip(*(column.tolist() for column in columns), strict=True)
+    shared = _shared_target(target, run, count, len(looks.scene.persons))
+    result = (count, mean, widest, least_sure, centre_x * per_point[0], centre_y * per_point[1], shared)
+    return zip(*(each.tolist() for each in result), strict=True)
 
 
-def _distances(looks: Looks, pairs: list[Pair], by_pair: runs.Gathered) -> Floats:
-    """Distance of the two gaze points of each gathered entry."""
-    one, other = (np.array([getattr(pair, name) for pair in pairs])[by_pair.row] for name in ("one", "other"))
-    at = by_pair.sample
-    return length(looks.x[one, at] - looks.x[other, at], looks.y[one, at] - looks.y[other, at])
+def _total(parts: list[Floats]) -> Floats:
+    """The sum of arrays, in an order of addition that must not change: stored events are compared to the last bit."""
+    table = np.stack(parts, axis=1)
+    return np.add.reduceat(table.ravel(), np.arange(0, table.size, len(parts)))
 
 
-def _shared_target(looks: Looks, by_member: runs.Gathered, run: Ints, count: Ints) -> Ints:
-    target = by_member.gather(looks.target)
-    least = by_member.reduce(np.minimum, target)
-    agreed = (least >= 0) & (least == by_member.reduce(np.maximum, target))
-    persons = len(looks.scene.persons)
+def _shared_target(target: list[Ints], run: Ints, count: Ints, persons: int) -> Ints:
+    """Per run the column that all members look at on more than half of its samples, -1 none."""
+    least = np.minimum.reduce(target)
+    agreed = (least >= 0) & (least == np.maximum.reduce(target))
     votes = np.bincount(run[agreed] * persons + least[agreed], minlength=len(count) * persons).reshape(-1, persons)
     best = votes.argmax(axis=1)
     return np.where(2 * votes[np.arange(len(count)), best] > count, best, -1)
