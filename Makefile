@@ -14,14 +14,13 @@ $(STAMP)/venv:
 	@mkdir -p $(STAMP) && touch $@
 
 $(STAMP)/run: requirements/run.lock pyproject.toml $(STAMP)/venv
-	@echo "Installing the packages of requirements/run.lock"
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r requirements/run.lock
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@$(PYTHON) requirements/install.py requirements/run.lock .
+	@$(PYTHON) requirements/warm.py run
 	@touch $@
 
 $(STAMP)/dev: requirements/dev.lock $(STAMP)/run
-	@echo "Installing the packages of requirements/dev.lock"
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r requirements/dev.lock
+	@$(PYTHON) requirements/install.py requirements/dev.lock
+	@$(PYTHON) requirements/warm.py dev
 	@touch $@
 
 $(STAMP)/ml: requirements/ml.lock $(STAMP)/run

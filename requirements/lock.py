@@ -15,7 +15,7 @@ HERE = Path(__file__).resolve().parent
 EXTRAS = {"run": "embedded,perception", "dev": "dev", "ml": "ml"}
 # needed by Python 3.11.0 to 3.11.2 only (redis), so a newer one does not resolve it
 EXTRA_LINES = {"run": ['async-timeout==5.0.1; python_full_version < "3.11.3"']}
-BUILD = ["setuptools==80.9.0"]  # builds the editable install without a second environment
+BUILD = ["setuptools==80.9.0", "pip==26.3"]  # setuptools builds the editable install without a second environment
 
 
 def resolve(extras: str, pins: Path | None) -> dict[str, str]:

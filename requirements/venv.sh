@@ -21,4 +21,4 @@ if ! "$found" -c 'import ensurepip, venv' 2>/dev/null; then
     exit 1
 fi
 echo "Making $venv with $("$found" --version)"
-"$found" -m venv --clear "$venv"
+"$found" -m venv --clear --without-pip "$venv"  # install.py brings the pinned pip
