@@ -2,10 +2,11 @@
 
 `tracks.bin`: little-endian records of 40 bytes, sorted by (frame, track):
 
-    u32 frame @0, u16 track @4, u8 flags @6 (1 sampled, 2 body derived, 4 has face, 8 has gaze point),
-    u8 kind @7 (0 none, 1 person, 2 object, 3 scene, 4 camera, 5 off, 6 unusable), i16[4] body @8, i16[4] face @16,
-    i16[2] eye @24, i16[2] gaze @28, u16 target track @32 (65535 none), u8 confidence @34, u8 in-frame share @35,
-    u8 face score @36, u8 body score @37 (each value x 255), i8 yaw @38, i8 pitch @39 (degrees; -128 not known)
+    u32 frame @0, u16 track @4, u8 flags @6 (1 sampled, 2 body derived, 4 has face, 8 has gaze point, 16 the gaze
+    follows the rough direction of a profile), u8 kind @7 (0 none, 1 person, 2 object, 3 scene, 4 camera, 5 off,
+    6 unusable), i16[4] body @8, i16[4] face @16, i16[2] eye @24, i16[2] gaze @28, u16 target track @32 (65535 none),
+    u8 confidence @34, u8 in-frame share @35, u8 face score @36, u8 body score @37 (each value x 255), i8 yaw @38,
+    i8 pitch @39 (degrees; -128 not known)
 
 Coordinates are normalised picture coordinates x 16384, clipped to the range of i16; missing ones are 0.
 
@@ -57,7 +58,8 @@ RECORD = np.dtype(
         ("pitch", "i1"),
     ]
 )
-SAMPLED, DERIVED, HAS_FACE, HAS_GAZE = 1, 2, 4, 8
+SAMPLED, DERIVED, HAS_FACE, HAS_GAZE, FROM_PROFILE = 1, 2, 4, 8, 16
+PROFILE_METHOD = "geometric estimate, profile"  # in the column `method`, which a run may lack
 UNIT = 16384
 BLOCK = 256
 NO_TRACK = 65535
@@ -103,8 +105,8 @@ class Display:
 def write_display(folder: Path, samples: Columns | Path, *, seconds: Floats, frames: int, aspect: float) -> None:
     """Write `tracks.bin` and `ribbon.bin` into `folder`; each appears complete or not at all.
 
-    `samples` are the columns of `samples.parquet` or its path, `seconds` float64[frames + 1] the time of every source
-    frame and of the end of the last, `aspect` width / height.
+    `samples` are the columns of `samples.parquet` (`method` may be missing) or its path, `seconds` float64[frames + 1]
+    the time of every source frame and of the end of the last, `aspect` width / height.
     """
     columns = _columns(samples if isinstance(samples, Mapping) else _read_parquet(samples))
     records = pack_records(columns)
@@ -152,6 +154,8 @@ def pack_records(columns: Columns) -> NDArray[Any]:
         + HAS_FACE * np.isfinite(columns["face_x1"]).astype(np.uint8)
         + HAS_GAZE * np.isfinite(columns["gaze_x"]).astype(np.uint8)
     )
+    if "method" in columns:
+        records["flags"] += FROM_PROFILE * (columns["method"] == PROFILE_METHOD).astype(np.uint8)
     in_order = (records["frame"][1:] > records["frame"][:-1]) | (
         (records["frame"][1:] == records["frame"][:-1]) & (records["track"][1:] > records["track"][:-1])
     )
@@ -299,15 +303,16 @@ def _columns(samples: Columns) -> Columns:
     missing = [name for name in COLUMNS if name not in samples]
     if missing:
         raise ValueError(f"samples: the column {missing[0]} is missing.")
-    return {name: np.asarray(samples[name]) for name in COLUMNS}
+    return {name: np.asarray(samples[name]) for name in (*COLUMNS, "method") if name in samples}
 
 
 def _read_parquet(path: Path) -> Columns:
     # Here and not above: the page's side reads these files without Arrow.
     import pyarrow.parquet
 
-    table = pyarrow.parquet.read_table(path, columns=list(COLUMNS))
-    return {name: table.column(name).to_numpy() for name in COLUMNS}
+    known = pyarrow.parquet.read_schema(path).names
+    table = pyarrow.parquet.read_table(path, columns=[*COLUMNS, *({"method"} & set(known))])
+    return {name: table.column(name).to_numpy() for name in table.column_names}
 
 
 def _ribbon_bytes(header: dict[str, Any], sections: dict[str, NDArray[Any]]) -> list[bytes]:

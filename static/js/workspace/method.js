@@ -18,6 +18,11 @@ export function gazeMethod(run) {
   );
 }
 
+/** How one sample's gaze was come by, in words: a profile's direction is rougher than a whole face's. */
+export function sampleMethod(run, record) {
+  return record.profile ? `${gazeMethod(run).short} from a profile, rough` : gazeMethod(run).short;
+}
+
 /** "facemesh 1, nanodet 1" */
 export function backendWords(run) {
   return (run.backends ?? []).map(({ name, version }) => `${name} ${version}`).join(", ");

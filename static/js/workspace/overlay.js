@@ -3,8 +3,8 @@
 // says where they look.
 
 import { h } from "./dom.js";
-import { gazeMethod } from "./method.js";
-import { KIND } from "./vocabulary.js";
+import { gazeMethod, sampleMethod } from "./method.js";
+import { KIND, KIND_WORDS } from "./vocabulary.js";
 
 const HANDLE_PX = 11;
 
@@ -359,6 +359,14 @@ export class Overlay {
     );
   }
 
+  /** A person and where they look, in words. */
+  #told({ id, gaze, record }) {
+    const name = this.store.personName(id);
+    if (!gaze.kind) return name;
+    const whom = gaze.kind === KIND.person && gaze.target ? this.store.personName(gaze.target) : KIND_WORDS[gaze.kind];
+    return `${name}: ${whom} (${gaze.human ? "set by hand" : sampleMethod(this.store.run, record)})`;
+  }
+
   #down(event) {
     if (event.button !== 0) return;
     const { offsetX: x, offsetY: y } = event;
@@ -373,7 +381,9 @@ export class Overlay {
     const { offsetX: x, offsetY: y } = event;
     const drag = this.#drag;
     if (!drag) {
-      this.canvas.style.cursor = this.#grabbed(x, y) ? "grab" : this.#personAt(x, y) ? "pointer" : "default";
+      const one = this.#personAt(x, y);
+      this.canvas.style.cursor = this.#grabbed(x, y) ? "grab" : one ? "pointer" : "default";
+      this.canvas.title = one ? this.#told(one) : "";
       return;
     }
     if (!drag.mayDrag || (!drag.at && Math.hypot(x - drag.from[0], y - drag.from[1]) < 6)) return;
@@ -393,11 +403,11 @@ export class Overlay {
   }
 
   #drop({ one, at, target }) {
-    if (target) return this.actions.correctGaze(one.id, { kind: "person", target_person: target.id });
+    if (target) return this.actions.gaze.correct(one.id, { kind: "person", target_person: target.id });
     const x = (at[0] - this.rect.x) / this.rect.width;
     const y = (at[1] - this.rect.y) / this.rect.height;
-    if (x < 0 || x > 1 || y < 0 || y > 1) return this.actions.correctGaze(one.id, { kind: "off" });
-    return this.actions.correctGaze(one.id, { kind: "point", x: Number(x.toFixed(4)), y: Number(y.toFixed(4)) });
+    if (x < 0 || x > 1 || y < 0 || y > 1) return this.actions.gaze.correct(one.id, { kind: "off" });
+    return this.actions.gaze.correct(one.id, { kind: "point", x: Number(x.toFixed(4)), y: Number(y.toFixed(4)) });
   }
 
   /** Esc during a drag. True when there was one. */

@@ -10,7 +10,7 @@ const RECORD = 40;
 const BLOCKS = 8; // of 256 frames in a tile
 const KEEP_BYTES = 24 * 1024 * 1024;
 const UNIT = 16_384;
-export const FLAG = { sampled: 1, derived: 2, face: 4, gaze: 8 };
+export const FLAG = { sampled: 1, derived: 2, face: 4, gaze: 8, profile: 16 };
 
 class Tile {
   constructor(buffer) {
@@ -47,6 +47,7 @@ class Tile {
       track: this.view.getUint16(at + 4, true),
       flags,
       kind: this.view.getUint8(at + 7),
+      profile: Boolean(flags & FLAG.profile),
       body: this.#four(at + 8),
       face: flags & FLAG.face ? this.#four(at + 16) : null,
       eye: flags & FLAG.gaze ? this.#two(at + 24) : null,
@@ -187,13 +188,13 @@ export class Samples {
 
   /** The gaze fields that hold at a frame: of the last gaze sample, its point moving to the next one's of the same kind. */
   #gaze(tile, rows, frame, now) {
-    const nothing = { kind: 0, eye: null, gaze: null, target: null, gazeFrame: null };
+    const nothing = { kind: 0, eye: null, gaze: null, target: null, profile: false, gazeFrame: null };
     const next = upperBound(rows, frame, (row) => tile.frame(row));
     if (!next) return nothing;
     const before = tile.read(rows[next - 1]);
     const old = now - this.times.zeroed(before.frame);
     if (old > 1.5 * this.gazeStep) return nothing;
-    const { kind, target, confidence, inframe, yaw, pitch } = before;
+    const { kind, target, confidence, inframe, yaw, pitch, profile } = before;
     let { eye, gaze } = before;
     const after = next < rows.length ? tile.read(rows[next]) : null;
     if (after && after.kind === kind && after.target === target && before.frame !== frame) {
@@ -204,7 +205,7 @@ export class Samples {
         gaze = mix(gaze, after.gaze, share);
       }
     }
-    return { kind, target, confidence, inframe, yaw, pitch, eye, gaze, gazeFrame: before.frame };
+    return { kind, target, confidence, inframe, yaw, pitch, profile, eye, gaze, gazeFrame: before.frame };
   }
 
   /** [frame of the gaze sample that holds at `frame`, frame of the next one] of a track, or null. */

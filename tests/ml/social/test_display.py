@@ -14,10 +14,15 @@ from numpy.typing import NDArray
 
 from ml.social.display import (
     COLUMNS,
+    FROM_PROFILE,
+    HAS_FACE,
+    HAS_GAZE,
     NO_ANGLE,
     NO_TRACK,
     NO_VELOCITY,
+    PROFILE_METHOD,
     RECORD,
+    SAMPLED,
     pack_records,
     read_display,
     write_display,
@@ -96,6 +101,26 @@ def test_missing_values_have_their_marks() -> None:
     assert record["flags"] == 0 and record["kind"] == 0
     assert record["target"] == NO_TRACK and record["yaw"] == NO_ANGLE
     assert record["face"].tolist() == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize("stored", [False, True])
+def test_gaze_of_a_profile_is_marked(tmp_path: Path, stored: bool) -> None:
+    from ml.perception.samples import ESTIMATE, METHODS, PROFILE, SCHEMA
+
+    assert PROFILE_METHOD == PROFILE and ESTIMATE in METHODS
+    columns = table([look(0, 1), look(5, 1), look(10, 1)]) | {"method": np.array([ESTIMATE, PROFILE, ""], dtype=object)}
+    samples: Columns | Path = columns
+    if stored:
+        import pyarrow
+        import pyarrow.parquet
+
+        arrays = {name: pyarrow.array(values) for name, values in columns.items()}
+        arrays["method"] = arrays["method"].dictionary_encode().cast(SCHEMA.field("method").type)
+        samples = tmp_path / "samples.parquet"
+        pyarrow.parquet.write_table(pyarrow.table(arrays), samples)
+    write_display(tmp_path, samples, seconds=seconds(20), frames=20, aspect=1.0)
+    plain = SAMPLED | HAS_FACE | HAS_GAZE
+    assert read_display(tmp_path).records["flags"].tolist() == [plain, plain | FROM_PROFILE, plain]
 
 
 def test_records_are_sorted_by_frame_and_track() -> None:

@@ -1,7 +1,7 @@
 // The panel of a person: name, colour, where they look now, who they might also be, and their tracklets.
 
 import { h, icon, iconButton } from "../dom.js";
-import { gazeMethod } from "../method.js";
+import { sampleMethod } from "../method.js";
 import { CORRECTION_WORDS, KIND_WORDS } from "../vocabulary.js";
 
 const MANY_TRACKLETS = 60;
@@ -35,7 +35,7 @@ function head(inspector, person, mayEdit) {
       style: { "--who": colour },
       "aria-label": `Colour ${i + 1}`,
       "aria-pressed": String(palette.ofPerson(person).toLowerCase() === colour.toLowerCase()),
-      onclick: () => actions.colourPerson(person.id, i === person.number % 20 ? "" : colour.toLowerCase()),
+      onclick: () => actions.people.colour(person.id, i === person.number % 20 ? "" : colour.toLowerCase()),
     }),
   );
   const aliases = store.aliasesOf(person.id);
@@ -61,7 +61,7 @@ function head(inspector, person, mayEdit) {
           onchange: (event) => {
             const { value } = event.target;
             event.target.blur();
-            actions.renamePerson(person.id, value);
+            actions.people.rename(person.id, value);
           },
         }),
       ),
@@ -112,10 +112,10 @@ export function proposalCard(inspector, proposal) {
       h(
         "div",
         { class: "inspector-buttons" },
-        inspector.button("Same person", "check", () => actions.answerIdentity(proposal.id, "same"), {
+        inspector.button("Same person", "check", () => actions.people.answerIdentity(proposal.id, "same"), {
           "data-focus": `same-${proposal.id}`,
         }),
-        inspector.button("Different", "x", () => actions.answerIdentity(proposal.id, "different"), {
+        inspector.button("Different", "x", () => actions.people.answerIdentity(proposal.id, "different"), {
           "data-focus": `different-${proposal.id}`,
         }),
       ),
@@ -132,8 +132,8 @@ function gazeSection(inspector, person, mayEdit) {
   const words = said ? saidWords(store, said) : estimatedWords(inspector, person, frame);
   if (!mayEdit) return inspector.section("Looks at", h("p", { text: words }));
   const others = store.people.filter((one) => one.id !== person.id && store.isPresent(one.id, frame, frame + 1));
-  const say = (fields) => () => actions.correctGaze(person.id, fields);
-  const [start, end] = seen ? actions.gazeSpan(person.id) : [frame, frame];
+  const say = (fields) => () => actions.gaze.correct(person.id, fields);
+  const [start, end] = seen ? actions.gaze.spanOf(person.id) : [frame, frame];
   return inspector.section(
     "Looks at",
     h("p", { text: words }),
@@ -156,7 +156,7 @@ function gazeSection(inspector, person, mayEdit) {
         inspector.button("Camera", null, say({ kind: "camera" }), { "data-focus": "gaze-camera" }),
         inspector.button("Off screen", null, say({ kind: "off" }), { "data-focus": "gaze-off" }),
         inspector.button("Unusable", null, say({ kind: "unusable" }), { "data-focus": "gaze-unusable" }),
-        said && inspector.button("Clear", "trash", () => actions.clearGaze(person.id), { "data-focus": "gaze-clear" }),
+        said && inspector.button("Clear", "trash", () => actions.gaze.clear(person.id), { "data-focus": "gaze-clear" }),
       ),
     seen &&
       h("p", {
@@ -179,7 +179,7 @@ function estimatedWords(inspector, person, frame) {
   const target = record.kind === 1 && record.target !== null ? store.personOf(record.target, frame) : null;
   const whom = target ? store.personName(target) : KIND_WORDS[record.kind];
   const angles = record.yaw === UNKNOWN_ANGLE ? "" : `, yaw ${record.yaw}°, pitch ${record.pitch}°`;
-  return `${whom} (${gazeMethod(store.run).short}; estimated at frame ${record.gazeFrame}, confidence ${Math.round(record.confidence * 100)} %${angles})`;
+  return `${whom} (${sampleMethod(store.run, record)}; estimated at frame ${record.gazeFrame}, confidence ${Math.round(record.confidence * 100)} %${angles})`;
 }
 
 // ---- Merge and split ----
@@ -196,7 +196,7 @@ function identitySection(inspector, person) {
       onchange: (event) => {
         const into = event.target.value;
         event.target.blur();
-        if (into) actions.mergePerson(person.id, into);
+        if (into) actions.people.merge(person.id, into);
       },
     },
     h("option", { value: "", text: "Is really… (merge)" }),
@@ -205,7 +205,7 @@ function identitySection(inspector, person) {
   return inspector.section(
     "Identity",
     choose,
-    inspector.button(`Somebody else from frame ${player.frame} on`, "split", () => actions.splitPerson(person.id), {
+    inspector.button(`Somebody else from frame ${player.frame} on`, "split", () => actions.people.split(person.id), {
       title: "Split at the playhead (X)",
       "data-focus": "split",
     }),
@@ -251,7 +251,7 @@ function trackletRow(inspector, person, tracklet, mayEdit) {
       onchange: (event) => {
         const { value } = event.target;
         event.target.blur();
-        if (value) actions.assignTracklet(tracklet, value);
+        if (value) actions.people.assignTracklet(tracklet, value);
       },
     },
     h("option", { value: "", text: "Move to…" }),
@@ -271,6 +271,6 @@ function trackletRow(inspector, person, tracklet, mayEdit) {
     }),
     tracklet.human && icon("edit", true),
     mayEdit && assign,
-    mayEdit && iconButton("person-add", "Make a new person of this tracklet", () => actions.splitTracklet(tracklet)),
+    mayEdit && iconButton("person-add", "Make a new person of this tracklet", () => actions.people.splitTracklet(tracklet)),
   );
 }
