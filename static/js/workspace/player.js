@@ -2,7 +2,9 @@
 //
 // A seek goes to the middle of a frame's own interval; the video-frame callback then says which frame is on the screen
 // (its media time against the table of timestamps). One seek is on its way at a time; the newest wish follows it. On
-// pause the last shown frame is sought again, so that a frame that was still under way cannot slip in.
+// pause the last shown frame is sought again, so that a frame that was still under way cannot slip in; should another
+// frame be reported while the player stands, the named one is sought once more. A hidden tab shows nothing and reports
+// nothing: what was wished meanwhile is sought when somebody can see it.
 //
 // The element carries data-frame (named), data-shown (last reported) and data-state (ready, seeking, playing, paused).
 
@@ -28,11 +30,13 @@ export class Player extends Topics {
     Object.assign(this, { root, video, times, frame: 0, shown: -1, loop: null, speed: 1 });
     if (!video) return;
     video.addEventListener("seeked", () => this.#seeked());
-    video.addEventListener("ended", () => this.pause());
+    video.addEventListener("ended", () => this.#end());
     video.addEventListener("error", () => this.emit("error", video.error?.message || "The video cannot be played."));
     video.addEventListener("pause", () => {
-      if (this.playing && !video.ended && !this.#reverse) this.pause(); // the browser paused it
+      // The browser paused it; our own pause may be told only after the next play
+      if (this.playing && video.paused && !video.ended && !this.#reverse) this.pause();
     });
+    document.addEventListener("visibilitychange", () => this.#seen());
     this.#listen();
   }
 
@@ -117,17 +121,30 @@ export class Player extends Topics {
 
   /** The seek is over but no callback named the wished frame. */
   #silence() {
-    if (this.#pending === null) return;
-    if (this.video.seeking)
+    if (this.#pending === null || document.hidden) return;
+    if (this.frame !== this.#pending) this.#follow();
+    else if (this.video.seeking || this.shown < 0)
       this.#ask(SHARES[this.#tries++ % SHARES.length]); // stuck, or a slow network: ask anew
     else if (this.shown === this.#pending) this.#arrived(this.shown);
-    else if (this.#tries++ < 3) this.#ask(SHARES[this.#tries - 1]);
+    else if (this.#tries++ < SHARES.length) this.#ask(SHARES[this.#tries - 1]);
     else {
       // Name what is shown rather than what was wished
       this.#pending = null;
       this.#name(this.shown);
       this.#setState("paused");
+      this.emit("settled", this.shown);
     }
+  }
+
+  /** Give the seek under way up for the newest wish. */
+  #follow() {
+    this.#pending = null;
+    this.#request();
+  }
+
+  /** The tab can be seen again. */
+  #seen() {
+    if (!document.hidden && this.#pending !== null && !this.playing) this.#follow();
   }
 
   #arrived(frame) {
@@ -160,7 +177,9 @@ export class Player extends Topics {
       this.#report(frame);
       if (this.#pending !== null) {
         if (frame === this.#pending) this.#arrived(frame);
-      } else if (this.playing && !this.#reverse && !this.#jumping) {
+      } else if (!this.playing) {
+        if (frame !== this.frame) this.#request(); // it slipped in after the pause
+      } else if (!this.#reverse && !this.#jumping) {
         this.#name(frame);
         this.#loopBack(frame);
       }
@@ -186,10 +205,14 @@ export class Player extends Topics {
 
   async play() {
     if (this.#reverse) this.#stopReverse();
-    if (this.frame >= this.times.frames - 1) this.seek(this.loop ? this.loop[0] : 0);
-    else if (this.loop && (this.frame < this.loop[0] || this.frame >= this.loop[1] - 1)) this.seek(this.loop[0]);
+    this.#jumping = this.#pending !== null && Boolean(this.video?.seeking);
     this.#pending = null;
     clearTimeout(this.#timer);
+    const [first, end] = this.loop ?? [0, this.times.frames];
+    if (this.frame >= this.times.frames - 1 || (this.loop && (this.frame < first || this.frame >= end - 1))) {
+      this.#name(first);
+      this.#jump(first);
+    }
     this.#setState("playing");
     if (!this.video) return this.#playVirtually();
     this.video.playbackRate = this.speed * Math.max(1, this.#shuttle);
@@ -202,17 +225,34 @@ export class Player extends Topics {
     }
   }
 
-  pause() {
+  /** The browser came to the end of the video; a loop that ends there goes on from its start. */
+  #end() {
+    if (!this.playing) return;
+    if (this.loop) {
+      this.#jump(this.loop[0]);
+      this.video.play().catch(() => this.pause());
+      return;
+    }
+    this.pause(this.times.frames - 1); // the callback of the last frame may still be under way
+  }
+
+  /** Stand on the frame that is shown, or on `frame`. */
+  pause(frame = this.#frameNow()) {
     if (!this.playing) return;
     this.#shuttle = 0;
     if (this.#reverse) this.#stopReverse();
     this.#virtual = null;
     this.video?.pause();
     this.root.dataset.state = "paused";
-    if (this.video && this.shown >= 0 && !this.#jumping) this.#name(this.shown);
+    this.#name(frame);
     this.#jumping = false;
     this.#pending = null;
     this.#request(); // to the middle of the frame named, so that no later one slips in
+  }
+
+  #frameNow() {
+    if (!this.video || this.shown < 0 || this.#jumping || this.#reverse) return this.frame;
+    return document.hidden ? this.times.at(this.video.currentTime) : this.shown;
   }
 
   toggle() {
