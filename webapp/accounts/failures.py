@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
+from django.utils.http import url_has_allowed_host_and_scheme
 
 
 def _answer(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
@@ -33,7 +34,14 @@ def csrf(request: HttpRequest, reason: str = "") -> HttpResponse:
     """The form's token does not fit: the page is older than the login, or it came from another site."""
     if request.path.startswith("/api/") or request.headers.get("HX-Request"):
         return JsonResponse({"error": CSRF_SENTENCE}, status=403)
-    return render(request, "403_csrf.html", {"sentence": CSRF_SENTENCE}, status=403)
+    return render(request, "403_csrf.html", {"sentence": CSRF_SENTENCE, "page": _sender(request)}, status=403)
+
+
+def _sender(request: HttpRequest) -> str:
+    """The page of this studio that the form was on: what it posts to need not be a page."""
+    came_from = request.headers.get("Referer", "")
+    fine = url_has_allowed_host_and_scheme(came_from, {request.get_host()}, require_https=request.is_secure())
+    return came_from if fine else request.path
 
 
 CSRF_SENTENCE = "This page is older than your login. Load it again and repeat the last step."

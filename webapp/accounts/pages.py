@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.contrib import messages
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, HttpResponseRedirect
 from django.shortcuts import render
+from django.urls import Resolver404, resolve
 
 from webapp.accounts.access import allowed
 from webapp.library.models import Project
@@ -17,6 +21,34 @@ def page(
     """Render with what the frame needs: `project`, and `actions` the person may do in it."""
     frame = {"project": project, "actions": allowed(request.user, project.id)} if project else {}
     return render(request, template, frame | context, status=status)
+
+
+def post_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """For addresses that forms post to. Who comes there by GET, as after a login in between, is led to the page above
+    and told that nothing was changed."""
+
+    @wraps(view)
+    def guarded(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        if request.method == "POST":
+            return view(request, *args, **kwargs)
+        if request.method not in ("GET", "HEAD"):
+            return HttpResponseNotAllowed(["POST"])
+        messages.warning(request, "Nothing was changed: this step has to be sent from its page. Do it again here.")
+        return HttpResponseRedirect(_page_above(request.path))
+
+    return guarded
+
+
+def _page_above(path: str) -> str:
+    """The nearest address above `path` that is a page of its own."""
+    while path.count("/") > 2:
+        path = path.rstrip("/").rpartition("/")[0] + "/"
+        try:
+            resolve(path)
+        except Resolver404:
+            continue
+        return path
+    return "/"
 
 
 def wants_part(request: HttpRequest) -> bool:

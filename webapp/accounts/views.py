@@ -21,7 +21,7 @@ from webapp.accounts import services
 from webapp.accounts.access import project_for, require_site_admin
 from webapp.accounts.forms import LoginForm, MemberForm, NameForm, PasswordForm, UserForm
 from webapp.accounts.models import Membership, User
-from webapp.accounts.pages import changed, page, wants_part
+from webapp.accounts.pages import changed, page, post_only, wants_part
 from webapp.accounts.permissions import ROLE_WORDS, ROLES
 from webapp.lib.errors import Refused
 from webapp.library.models import Project
@@ -106,7 +106,7 @@ def _profile(
 
 
 @login_required
-@require_POST
+@post_only
 def profile_name(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     form = NameForm(request.POST)
@@ -119,7 +119,7 @@ def profile_name(request: HttpRequest) -> HttpResponse:
 
 @login_required
 @sensitive_post_parameters()
-@require_POST
+@post_only
 def profile_password(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     form = PasswordForm(request.user, request.POST)
@@ -132,7 +132,7 @@ def profile_password(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-@require_POST
+@post_only
 def profile_keys(request: HttpRequest) -> HttpResponse:
     """Back to the default keys of the workspace."""
     assert isinstance(request.user, User)
@@ -163,7 +163,7 @@ def users(request: HttpRequest) -> HttpResponse:
 
 
 @login_required
-@require_POST
+@post_only
 def user_change(request: HttpRequest, user_id: int) -> HttpResponse:
     require_site_admin(request.user)
     user = get_object_or_404(User, id=user_id)
@@ -233,7 +233,7 @@ def members(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 @login_required
-@require_POST
+@post_only
 def member_change(request: HttpRequest, slug: str, member_id: UUID) -> HttpResponse:
     project = project_for(request.user, slug, "manage_members")
     membership = Membership.objects.select_related("user").filter(project=project, id=member_id).first()

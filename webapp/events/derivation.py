@@ -53,13 +53,18 @@ class Known:
 def request_derivation(
     *, video: Video, user: User | None, preset: str = "strict", min_confidence: float | None = None
 ) -> Job:
-    """Queue a derivation on the video's accepted run."""
+    """Queue a derivation on the video's accepted run. Asked again while that job waits, the answer is the same job."""
     if preset not in PRESETS:
         raise Refused(f"There is no preset {preset!r}; there is: {', '.join(PRESETS)}.", "preset")
     if video.run is None:
         raise Refused("This video has no accepted run to derive events from.", "video")
     parameters = {"preset": preset, "min_confidence": min_confidence}
-    return jobs.create(project=video.project, kind="derive", queue="cpu", video=video, parameters=parameters, user=user)
+    with transaction.atomic():
+        Video.objects.select_for_update().get(id=video.id)
+        waiting = Job.objects.filter(video=video, kind="derive", parameters=parameters, state=Job.State.QUEUED)
+        return waiting.first() or jobs.create(
+            project=video.project, kind="derive", queue="cpu", video=video, parameters=parameters, user=user
+        )
 
 
 def rules_of(video: Video) -> tuple[str, float | None]:

@@ -11,11 +11,11 @@ from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_safe
 
 from webapp.accounts.access import project_for, require_site_admin, video_for
 from webapp.accounts.models import User
-from webapp.accounts.pages import page, wants_part
+from webapp.accounts.pages import page, post_only, wants_part
 from webapp.lib.errors import Refused
 from webapp.library import projects, queries, services
 from webapp.library.forms import NewProjectForm, ProjectForm, ProvenanceForm
@@ -116,7 +116,7 @@ def _columns(wanted: queries.Wanted) -> dict[str, dict[str, str]]:
 
 
 @login_required
-@require_POST
+@post_only
 def videos_bulk(request: HttpRequest, slug: str) -> HttpResponse:
     """Start perception on the selected videos, or try their failed imports again."""
     found = project_for(request.user, slug, "perceive")
@@ -198,7 +198,7 @@ def _details(request: HttpRequest, video: Video, form: ProvenanceForm | None = N
 
 
 @login_required
-@require_POST
+@post_only
 def video_perceive(request: HttpRequest, video_id: UUID) -> HttpResponse:
     video = video_for(request.user, video_id, "perceive")
     try:
@@ -210,7 +210,7 @@ def video_perceive(request: HttpRequest, video_id: UUID) -> HttpResponse:
 
 
 @login_required
-@require_POST
+@post_only
 def run_accept(request: HttpRequest, video_id: UUID, run_id: UUID) -> HttpResponse:
     """Make a layer the video's run, or throw it away."""
     video = video_for(request.user, video_id, "perceive")
@@ -230,7 +230,7 @@ def run_accept(request: HttpRequest, video_id: UUID, run_id: UUID) -> HttpRespon
 
 
 @login_required
-@require_POST
+@post_only
 def video_delete(request: HttpRequest, video_id: UUID) -> HttpResponse:
     """Delete for good; the name must have been typed."""
     video = video_for(request.user, video_id, "delete")

@@ -174,17 +174,23 @@ def _write_identity(video: Video, pairs: list[list[Any]], people: dict[str, Pers
 
 
 def request_acceptance(*, run: Run, user: User) -> Job:
-    """Queue the acceptance of a layer: compare again if needed, switch, derive events."""
+    """Queue the acceptance of a layer: compare again if needed, switch, derive events.
+
+    Asked again while that job waits or runs, the answer is the same job.
+    """
     if run.state != Run.State.LAYER:
         raise Refused("Only a run that waits can be accepted.", "run")
-    return jobs.create(
-        project=run.video.project,
-        kind="accept",
-        queue="cpu",
-        video=run.video,
-        parameters={"run": str(run.id)},
-        user=user,
-    )
+    with transaction.atomic():
+        video = Video.objects.select_for_update().get(id=run.video_id)
+        under_way = Job.objects.filter(video=video, kind="accept", parameters__run=str(run.id), state__in=jobs.LIVE)
+        return under_way.first() or jobs.create(
+            project=run.video.project,
+            kind="accept",
+            queue="cpu",
+            video=video,
+            parameters={"run": str(run.id)},
+            user=user,
+        )
 
 
 def discard_run(*, run: Run) -> None:
