@@ -14,7 +14,7 @@ from webapp.accounts.models import User
 from webapp.events import derivation, rows
 from webapp.events.columns import events_json
 from webapp.events.ledger import public_change
-from webapp.events.models import Coverage, Derivation, Edit, Event, GazeCorrection
+from webapp.events.models import Coverage, Derivation, Edit, Event, GazeCorrection, Participation
 from webapp.library.models import Project, Video
 from webapp.tracks.models import IdentityProposal, Person, Run, Tracklet
 
@@ -210,8 +210,26 @@ def triage(project: Project, *, type: str = "", skip: Sequence[UUID] = (), limit
         .values_list("id", "video_id", "video__name", "type", "start", "end", "confidence")[:limit]
     )
     names = ("event", "video", "video_name", "type", "start", "end", "confidence")
+    people = _people_of([row[0] for row in found])
     return {
         "remaining": counts.get(type, 0) if type else sum(counts.values()),
         "counts": counts,
-        "items": [dict(zip(names, (str(row[0]), str(row[1]), *row[2:]), strict=True)) for row in found],
+        "items": [
+            dict(zip(names, (str(row[0]), str(row[1]), *row[2:]), strict=True)) | {"people": people.get(row[0], [])}
+            for row in found
+        ],
     }
+
+
+def _people_of(events: Sequence[UUID]) -> dict[UUID, list[str]]:
+    """The names of each event's people, as the workspace says them; somebody merged goes by the other's name."""
+    parts = Participation.objects.filter(event__in=events).values_list("event_id", "person_id", "role")
+    videos = Event.objects.filter(id__in=events).values("video_id")
+    persons = {person.id: person for person in Person.objects.filter(video__in=videos)}
+    names: dict[UUID, list[tuple[str, int, str]]] = {}
+    for event, id, role in parts:
+        person = persons[id]
+        while person.merged_into_id is not None:
+            person = persons[person.merged_into_id]
+        names.setdefault(event, []).append((role, person.number, person.name or f"Person {person.number}"))
+    return {event: [name for _, _, name in sorted(found)] for event, found in names.items()}

@@ -28,6 +28,7 @@ def triage(request: HttpRequest, slug: str) -> HttpResponse:
         return redirect(f"{reverse('workspace', args=[first['video']])}?{query}")
     for item in waiting["items"]:
         item |= {"label": words(item["type"]).capitalize(), "last": item["end"] - 1}
+        item["percent"] = round(100 * item["confidence"])
     types = [(name, words(name).capitalize(), count) for name, count in waiting["counts"].items()]
     context = {
         "project": project,
