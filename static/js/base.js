@@ -1,5 +1,6 @@
 /** What every page does: theme, menus, dialogs, keys, and one sentence when a request fails. */
 
+import "./once.js";
 import { setUpTheme } from "./theme.js";
 import { setUpTables, typing } from "./table.js";
 

@@ -1,6 +1,9 @@
-// Everything a person can do here, by whatever hand: key, button, timeline, picture or list.
+// Everything a person can do here, by whatever hand: key, button, timeline, picture or list. What is said of gaze and of
+// people is in parts of their own, `actions.gaze` and `actions.people`.
 
 import { Topics, clamp, uuid } from "./dom.js";
+import { GazeActions } from "./gaze-actions.js";
+import { PeopleActions } from "./people-actions.js";
 import { TYPES, cycleRole, fitRoles, rolesMissing, togglePerson } from "./vocabulary.js";
 
 const NEW_EVENT_S = 1;
@@ -13,7 +16,8 @@ export class Actions extends Topics {
     this.partial = null; // {id, participants}: roles on the way to being whole, not saved yet
     this.looping = false;
     this.triage = null; // "all" or a type while proposals are shown one after another
-    this.samples = null;
+    this.gaze = new GazeActions(this);
+    this.people = new PeopleActions(this);
     store.on("selection", () => {
       if (this.partial && !store.isSelected("event", this.partial.id)) this.partial = null;
       this.#aimLoop();
@@ -24,18 +28,18 @@ export class Actions extends Topics {
 
   // ---- Permission ----
 
-  #mayEdit() {
+  mayEdit() {
     if (this.store.may("annotate")) return true;
     this.say("Your role here is to look: ask an admin of the project for the role annotator to edit.", "error");
     return false;
   }
 
-  #commit(edit) {
-    return this.#mayEdit() ? this.undo.commit(edit) : null;
+  commit(edit) {
+    return this.mayEdit() ? this.undo.commit(edit) : null;
   }
 
-  #commitAll(edits) {
-    return this.#mayEdit() && edits.length ? this.undo.commitAll(edits) : [];
+  commitAll(edits) {
+    return this.mayEdit() && edits.length ? this.undo.commitAll(edits) : [];
   }
 
   // ---- Selecting and going ----
@@ -99,13 +103,17 @@ export class Actions extends Topics {
       ? open[0]
       : (open.find((event) => event.start > from || (event.start === from && chosen && event.id > chosen.id)) ??
         open[0]);
-    if (this.triage) this.setLooping(true);
-    this.selectEvent(next.id);
-    if (this.triage) {
-      this.window.show(next.start, next.end, 2);
-      this.player.seek(this.player.loop[0]);
-      this.player.play();
-    }
+    if (this.triage) this.#present(next);
+    else this.selectEvent(next.id);
+  }
+
+  /** Show an event as triage does: looped, with the time around it. */
+  #present(event) {
+    this.setLooping(true);
+    this.selectEvent(event.id);
+    this.window.show(event.start, event.end, 2);
+    this.player.seek(this.player.loop[0]);
+    this.player.play();
   }
 
   /** `what`: "all" or a type; null ends it. */
@@ -177,7 +185,7 @@ export class Actions extends Topics {
         fields: { status },
         label: `${word} ${this.#name(event)}`,
       }));
-    this.#commitAll(edits);
+    this.commitAll(edits);
     if (events.length > 1) this.say(`${edits.length} events ${status}. Ctrl+Z takes all of them back.`);
     if (this.triage) this.nextUnreviewed();
   }
@@ -196,7 +204,7 @@ export class Actions extends Topics {
       const word = kind === "correction" ? "gaze correction" : "coverage";
       const edits = store.selection.ids.map((id) => ({ kind: `${kind}.delete`, object: id, label: `delete ${word}` }));
       store.select(null);
-      return this.#commitAll(edits);
+      return this.commitAll(edits);
     }
     return this.say("Select an event, a gaze correction or coverage to delete it.");
   }
@@ -217,7 +225,7 @@ export class Actions extends Topics {
     const wanted = edits.filter((edit, i) => edit.kind === "event.delete" || events[i].status !== "rejected");
     if (rejected.length) this.say("A proposal is rejected rather than deleted, so that it does not come back.");
     this.store.select(null);
-    this.#commitAll(wanted);
+    this.commitAll(wanted);
   }
 
   // ---- Spans ----
@@ -230,7 +238,7 @@ export class Actions extends Topics {
     if (end !== row.end) fields.end = end;
     if (!Object.keys(fields).length) return null;
     const what = kind === "event" ? this.#name(row) : kind;
-    return this.#commit({
+    return this.commit({
       kind: `${kind}.update`,
       object: row.id,
       fields,
@@ -278,7 +286,7 @@ export class Actions extends Topics {
 
   /** Begin an event of a type; it is saved once its people are there and Enter is pressed. */
   draft(type, start, end) {
-    if (!this.#mayEdit()) return;
+    if (!this.mayEdit()) return;
     const person = this.store.selectedPerson;
     const participants = person ? togglePerson(type, [], person.id) : [];
     this.store.setDraft({
@@ -328,7 +336,7 @@ export class Actions extends Topics {
         `${TYPES[type].word}: ${missing.toLowerCase()}. Add people with their number keys first.`,
         "error",
       );
-    this.#commit({
+    this.commit({
       kind: "event.update",
       object: event.id,
       fields: { type, participants },
@@ -343,7 +351,7 @@ export class Actions extends Topics {
     if (missing) return this.say(`${TYPES[type].word}: ${missing.toLowerCase()}. Number keys add people.`, "error");
     const fields = { type, modality, start, end, participants, status: "confirmed" };
     store.setDraft(null);
-    const record = this.#commit({
+    const record = this.commit({
       kind: "event.create",
       object: uuid(),
       fields,
@@ -377,7 +385,7 @@ export class Actions extends Topics {
 
   setParticipants(event, participants) {
     if (event === this.store.draft) return this.store.setDraft({ ...event, participants });
-    if (!this.#mayEdit()) return null;
+    if (!this.mayEdit()) return null;
     if (rolesMissing(event.type, participants)) {
       this.partial = { id: event.id, participants };
       this.store.emit("selection", this.store.selection);
@@ -388,7 +396,7 @@ export class Actions extends Topics {
       this.store.emit("selection", this.store.selection);
       return null;
     }
-    return this.#commit({
+    return this.commit({
       kind: "event.update",
       object: event.id,
       fields: { participants },
@@ -423,7 +431,7 @@ export class Actions extends Topics {
     const fields = { type: machine.type, start: machine.start, end: machine.end, participants: machine.roles };
     for (const name of Object.keys(fields))
       if (JSON.stringify(fields[name]) === JSON.stringify(event[name])) delete fields[name];
-    this.#commit({ kind: "event.update", object: event.id, fields, label: `the rules' view of ${this.#name(event)}` });
+    this.commit({ kind: "event.update", object: event.id, fields, label: `the rules' view of ${this.#name(event)}` });
   }
 
   /** Give an event its values of an earlier row back. */
@@ -431,73 +439,12 @@ export class Actions extends Topics {
     const event = this.store.get("event", id);
     if (!event) return;
     const fields = { type, start, end, status, note: note ?? "", participants };
-    this.#commit({ kind: "event.update", object: id, fields, label: `restore ${this.#name(event)}` });
+    this.commit({ kind: "event.update", object: id, fields, label: `restore ${this.#name(event)}` });
   }
 
   setNote(event, note) {
     if (note === (event.note ?? "")) return;
-    this.#commit({ kind: "event.update", object: event.id, fields: { note }, label: "note" });
-  }
-
-  // ---- Gaze ----
-
-  /** The span a gaze correction speaks for: the marked one, else the sample at the playhead. */
-  gazeSpan(person) {
-    const { store } = this;
-    const frame = this.player.frame;
-    const [low, high] = store.shotAt(store.marked ? store.marked[0] : frame);
-    if (store.marked) return [Math.max(low, store.marked[0]), Math.min(high, store.marked[1])];
-    const tracklet = store.trackletsOf(person).find((t) => t.start <= frame && frame < t.end);
-    const span = (tracklet && this.samples?.sampleSpan(tracklet.track, frame)) ?? [frame, frame + 1];
-    return [clamp(span[0], low, high - 1), clamp(span[1], low + 1, high)];
-  }
-
-  /** Say where a person looks: {kind, x?, y?, target_person?}. What was said before inside the span gives way. */
-  correctGaze(person, said) {
-    const [start, end] = this.gazeSpan(person);
-    const edits = this.#makeRoom(person, start, end);
-    const fields = {
-      person,
-      start,
-      end,
-      kind: said.kind,
-      x: said.x ?? null,
-      y: said.y ?? null,
-      target_person: said.target_person ?? null,
-    };
-    const records = this.#commitAll([
-      ...edits,
-      { kind: "correction.create", object: uuid(), fields, label: `where ${this.store.personName(person)} looks` },
-    ]);
-    if (records.length)
-      this.say(
-        `${this.store.personName(person)}: ${end - start} frame${end - start > 1 ? "s" : ""} corrected, ${start} to ${end - 1}.`,
-      );
-  }
-
-  clearGaze(person) {
-    const [start, end] = this.gazeSpan(person);
-    const edits = this.#makeRoom(person, start, end);
-    if (edits.length) this.#commitAll(edits);
-    else this.say("No gaze correction here.");
-  }
-
-  /** Edits that take every correction of a person out of [start, end). */
-  #makeRoom(person, start, end) {
-    const label = "make room for a gaze correction";
-    const edits = [];
-    for (const row of this.store.correctionsOf(person)) {
-      if (row.end <= start || row.start >= end) continue;
-      if (row.start >= start && row.end <= end) edits.push({ kind: "correction.delete", object: row.id, label });
-      else if (row.start < start)
-        edits.push({ kind: "correction.update", object: row.id, fields: { end: start }, label });
-      else edits.push({ kind: "correction.update", object: row.id, fields: { start: end }, label });
-      if (row.start < start && row.end > end) {
-        const { id, version, ...fields } = row;
-        edits.push({ kind: "correction.create", object: uuid(), fields: { ...fields, start: end }, label });
-      }
-    }
-    return edits;
+    this.commit({ kind: "event.update", object: event.id, fields: { note }, label: "note" });
   }
 
   // ---- Coverage ----
@@ -508,7 +455,7 @@ export class Actions extends Topics {
     if (!store.marked) return this.say("Mark a span first: I and O, or drag over a person's lane.", "error");
     const [start, end] = store.marked;
     const persons = store.selectedPerson ? [store.selectedPerson.id] : [];
-    const record = this.#commit({
+    const record = this.commit({
       kind: "coverage.create",
       object: uuid(),
       fields: { persons, modality, start, end },
@@ -517,112 +464,19 @@ export class Actions extends Topics {
     if (record) store.select("coverage", [record.object]);
   }
 
-  // ---- People ----
-
-  renamePerson(id, name) {
-    const person = this.store.person(id);
-    if (person && name.trim() !== person.name)
-      this.#commit({
-        kind: "person.update",
-        object: person.id,
-        fields: { name: name.trim() },
-        label: `name of person ${person.number}`,
-      });
-  }
-
-  colourPerson(id, colour) {
-    const person = this.store.person(id);
-    if (person && colour !== person.colour)
-      this.#commit({
-        kind: "person.update",
-        object: person.id,
-        fields: { colour },
-        label: `colour of person ${person.number}`,
-      });
-  }
-
-  /** The higher number becomes an alias of the other, so numbers that people know stay. */
-  mergePerson(id, into) {
-    const name = this.store.personName(id);
-    const record = this.#commit({
-      kind: "person.merge",
-      object: id,
-      fields: { into },
-      label: `merge ${name} into ${this.store.personName(into)}`,
-    });
-    if (record) this.store.select("person", [into]);
-  }
-
-  /** From the playhead on, this is somebody else. */
-  splitPerson(id, at = this.player.frame) {
-    const later = this.store.trackletsOf(id).filter((tracklet) => tracklet.end > at);
-    if (!later.length) return this.say(`${this.store.personName(id)} is not seen from here on.`, "error");
-    if (later.length === this.store.trackletsOf(id).length && later.every((tracklet) => tracklet.start >= at))
-      return this.say(
-        `${this.store.personName(id)} is not seen before frame ${at}: there is nothing to split off.`,
-        "error",
-      );
-    if (!this.#whole(later)) return null;
-    const fresh = uuid();
-    const fields = { tracklets: later.map((tracklet) => tracklet.id), at, new: fresh };
-    const record = this.#commit({
-      kind: "person.split",
-      object: this.store.rootOf(id),
-      fields,
-      label: `split ${this.store.personName(id)} at frame ${at}`,
-    });
-    if (record) this.store.select("person", [fresh]);
-    return record;
-  }
-
-  /** Half a tracklet that was just cut has no name on the server yet. */
-  #whole(tracklets) {
-    if (tracklets.every((tracklet) => !tracklet.id.includes("~"))) return true;
-    this.say("The last split is still being saved; try again in a moment.", "error");
-    return false;
-  }
-
-  splitTracklet(tracklet) {
-    if (!this.#whole([tracklet])) return;
-    const fresh = uuid();
-    const person = this.store.rootOf(tracklet.person);
-    const record = this.#commit({
-      kind: "person.split",
-      object: person,
-      fields: { tracklets: [tracklet.id], at: null, new: fresh },
-      label: `new person from ${this.store.personName(person)}`,
-    });
-    if (record) this.store.select("person", [fresh]);
-  }
-
-  assignTracklet(tracklet, person) {
-    if (this.#whole([tracklet]))
-      this.#commit({
-        kind: "tracklet.assign",
-        object: tracklet.id,
-        fields: { person },
-        label: `tracklet to ${this.store.personName(person)}`,
-      });
-  }
-
-  answerIdentity(id, state) {
-    this.#commit({
-      kind: "identity.answer",
-      object: id,
-      fields: { state },
-      label: state === "same" ? "same person" : "different people",
-    });
-  }
-
   // ---- Undo ----
 
   undoLast() {
-    const label = this.undo.undo();
-    this.say(label ? `Undone: ${label}.` : "Nothing to undo.");
+    const group = this.undo.undo();
+    this.say(group ? `Undone: ${group.label}.` : "Nothing to undo.");
+    // In triage the event whose word was taken back is the one to look at
+    const event = this.triage && group ? this.store.get("event", group.events[0]) : null;
+    if (event) this.#present(event);
   }
 
   redoLast() {
-    const label = this.undo.redo();
-    this.say(label ? `Done again: ${label}.` : "Nothing to do again.");
+    const group = this.undo.redo();
+    this.say(group ? `Done again: ${group.label}.` : "Nothing to do again.");
+    if (this.triage && group) this.nextUnreviewed();
   }
 }

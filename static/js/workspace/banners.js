@@ -27,6 +27,7 @@ export class Banners {
     Object.assign(this, { root, store, queue, api, live, actions, player });
     this.touched = 0; // edits on this page since events were derived that may change proposals
     this.jobs = new Map();
+    this.asking = new Set(); // requests on their way
     this.watched = new Set(); // jobs whose end is news here: begun on this page, or seen running
     this.dismissed = new Set();
     this.difference = null;
@@ -122,6 +123,8 @@ export class Banners {
   }
 
   async #start(kind, path, run = null) {
+    if (this.asking.has(path)) return null;
+    this.asking.add(path);
     try {
       const { job } = await this.api.post(path);
       if (run) {
@@ -137,6 +140,8 @@ export class Banners {
     } catch (error) {
       this.actions.say(error.message, "error");
       return null;
+    } finally {
+      this.asking.delete(path);
     }
   }
 
@@ -199,9 +204,10 @@ export class Banners {
   }
 
   async #apply() {
+    if (!this.difference) return; // clicked twice
+    const { id } = this.difference;
+    this.difference = null;
     try {
-      const { id } = this.difference;
-      this.difference = null;
       await this.api.post(`/derivations/${id}/apply`);
       this.#derivedAll();
       await this.live.fetch();

@@ -114,7 +114,7 @@ export class Dialogs {
     const person = store.selectedPerson;
     if (!person) return actions.say("Select the person first: their number key, or a click on them.");
     if (!store.may("annotate")) return actions.say("Your role here is to look.", "error");
-    const say = (fields) => () => actions.correctGaze(person.id, fields);
+    const say = (fields) => () => actions.gaze.correct(person.id, fields);
     const record = this.overlay.samples
       ?.at(player.frame)
       ?.find((one) => store.personOf(one.track, player.frame) === person.id);
@@ -131,15 +131,15 @@ export class Dialogs {
       {
         key: "w",
         label: "another person…",
-        run: () => this.people((id) => actions.correctGaze(person.id, { kind: "person", target_person: id })),
+        run: () => this.people((id) => actions.gaze.correct(person.id, { kind: "person", target_person: id })),
       },
       x !== null && { key: "o", label: "an object where the gaze was estimated", run: say({ kind: "object", x, y }) },
       { key: "c", label: "the camera", run: say({ kind: "camera" }) },
       { key: "x", label: "off screen", run: say({ kind: "off" }) },
       { key: "u", label: "unusable", run: say({ kind: "unusable" }) },
-      { key: "Backspace", label: "as estimated (take the correction back)", run: () => actions.clearGaze(person.id) },
+      { key: "Backspace", label: "as estimated (take the correction back)", run: () => actions.gaze.clear(person.id) },
     ].filter(Boolean);
-    const [start, end] = actions.gazeSpan(person.id);
+    const [start, end] = actions.gaze.spanOf(person.id);
     const list = h(
       "ul",
       { class: "quick-list" },

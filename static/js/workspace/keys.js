@@ -16,6 +16,7 @@ const PRINTED = {
   Backslash: "\\",
 };
 const MODIFIERS = new Set(["Shift", "Control", "Alt", "Meta", "AltGraph", "CapsLock"]);
+const REPEATING = new Set(["Player", "Span", "Page"]);
 const CONTROLS = "button, a, summary, select, input, [role=separator], [role=option]";
 
 /** The names a keystroke goes by, best first. */
@@ -100,6 +101,7 @@ export class Keys extends Topics {
       .find(Boolean);
     if (!action) return;
     event.preventDefault();
+    if (event.repeat && !REPEATING.has(action.group)) return; // a key held down is one word, not many
     action.run(this.workspace);
   }
 

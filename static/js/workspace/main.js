@@ -21,6 +21,7 @@ import { Ribbon } from "./ribbon.js";
 import { Samples } from "./samples.js";
 import { Saving } from "./saving.js";
 import { Store } from "./store.js";
+import { Strip } from "./strip.js";
 import { Thumbs } from "./thumbs.js";
 import { Timeline } from "./timeline/timeline.js";
 import { Window } from "./timeline/window.js";
@@ -125,6 +126,7 @@ function build({ api, glyphs, bundle, times, database }) {
   new Toolbar({ ...shared, root: $("#timeline"), workspace });
   new Saving({ ...shared, username: page.user.username });
   new Banners({ ...shared, root: $("#banners"), live: workspace.live });
+  new Strip({ ...shared, root: $("#strip"), inspector, panels });
   new Twin({ ...shared, root: $("#twin") });
   watch(workspace);
   open(workspace, address);
@@ -178,7 +180,7 @@ function moves(workspace) {
       else say(`There is no person ${number}.`);
     },
     splitSelected() {
-      if (store.selectedPerson) actions.splitPerson(store.selectedPerson.id);
+      if (store.selectedPerson) actions.people.split(store.selectedPerson.id);
       else say("Select a person first: their number key, or a click on them.");
     },
     escape() {
@@ -221,7 +223,7 @@ async function addRun({ store, player, timeline, overlay, actions, inspector, ti
   const ribbon = new Ribbon(buffer);
   timeline.ribbon = ribbon;
   ribbon.prepare(store);
-  overlay.samples = actions.samples = new Samples({
+  overlay.samples = actions.gaze.samples = new Samples({
     url: page.tracks,
     blockRows: ribbon.block_rows,
     times,

@@ -69,3 +69,14 @@ export class Palette {
     return this.#patterns.get(key);
   }
 }
+
+/** White words with a dark rim: readable on every person's colour. The pen has its font. */
+export function rimmed(pen, words, x, y) {
+  pen.strokeStyle = "rgb(0 0 0 / 55%)";
+  pen.lineWidth = 2.5;
+  pen.lineJoin = "round";
+  pen.strokeText(words, x, y);
+  pen.lineWidth = 1;
+  pen.fillStyle = "#fff";
+  pen.fillText(words, x, y);
+}

@@ -1,20 +1,24 @@
 // Splitters that drag, the inspector as a drawer on narrow screens, sizes remembered per person.
 
-import { afterQuiet, clamp } from "./dom.js";
+import { Topics, afterQuiet, clamp } from "./dom.js";
 
 const LIMITS = { side: [240, 560], low: [160, 900] };
 const NARROW = matchMedia("(max-width: 1100px)");
 
-export class Panels {
+export class Panels extends Topics {
   /** `sizes`: {side, low} in CSS pixels; `save` keeps them. */
   constructor({ root, sizes, save }) {
+    super();
     this.root = root;
     this.sizes = { ...sizes };
     this.save = afterQuiet(600, () => save(this.sizes));
     for (const splitter of root.querySelectorAll("[role=separator]")) this.#wire(splitter);
     document.querySelector("#inspector-toggle").addEventListener("click", () => this.toggleInspector());
     root.querySelector("#inspector-close").addEventListener("click", () => this.toggleInspector(false));
-    NARROW.addEventListener("change", () => this.#apply());
+    NARROW.addEventListener("change", () => {
+      this.#apply();
+      this.emit("inspector", this.inspectorShown);
+    });
     this.#apply();
   }
 
@@ -23,6 +27,7 @@ export class Panels {
       if (this.sizes[name]) this.root.style.setProperty(`--${name}`, `${this.sizes[name]}px`);
       else this.root.style.removeProperty(`--${name}`);
     }
+    document.querySelector("#inspector-toggle").setAttribute("aria-expanded", String(this.inspectorShown));
   }
 
   #wire(splitter) {
@@ -67,6 +72,7 @@ export class Panels {
     this.root.classList.toggle("inspector-open", on);
     this.root.classList.toggle("inspector-closed", !on);
     document.querySelector("#inspector-toggle").setAttribute("aria-expanded", String(on));
+    this.emit("inspector", on);
   }
 
   get inspectorShown() {

@@ -53,7 +53,7 @@ export class Saving {
     const body = this.dialog.querySelector(".unsaved-body");
     const unkept = queue.records.filter((record) => record.kept === false).length;
     const lasting = !unkept
-      ? "They are kept on this computer, also when the tab is closed."
+      ? `${queue.unsaved > 1 ? "They are" : "It is"} kept on this computer, also when the tab is closed.`
       : `The browser keeps ${unkept === queue.unsaved ? "nothing" : `${unkept} of them not`} on disk: not kept across a closed tab.`;
     const others = Object.entries(this.elsewhere ?? {});
     body.replaceChildren(

@@ -49,7 +49,10 @@ export class UndoStack {
     return this.#take(this.#undone, this.#done, "Redo");
   }
 
-  /** Undo the newest group of `from`; the undos become the newest group of `to`. Returns the label, or null. */
+  /**
+   * Undo the newest group of `from`; the undos become the newest group of `to`. Returns {label, events: ids of the events
+   * it was about}, or null.
+   */
   #take(from, to, word) {
     const group = from.pop();
     if (!group) return null;
@@ -64,7 +67,8 @@ export class UndoStack {
       if (record) undos.push({ ...entryOf(record), label: entry.label });
     }
     if (undos.length) to.push(undos);
-    return group.at(-1).label;
+    const about = group.flatMap((entry) => entry.changes).filter((change) => change.kind === "event");
+    return { label: group.at(-1).label, events: about.map((change) => change.id) };
   }
 
   /** What the server really changed, with the ids it gave. */

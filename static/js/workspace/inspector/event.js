@@ -10,7 +10,7 @@ export function eventPanel(inspector, event) {
   const story = draft ? null : inspector.story(event);
   return [
     head(inspector, event, draft),
-    buttons(inspector, event, draft),
+    eventButtons(inspector, event, draft),
     inspector.section("Who", whoSection(inspector, event)),
     inspector.section("When", inspector.spanFields(draft ? "draft" : "event", event)),
     !draft &&
@@ -67,7 +67,8 @@ function pills(inspector, event, draft) {
   );
 }
 
-function buttons(inspector, event, draft) {
+/** What can be said of an event: confirm, reject, reopen, delete; of a draft: save, drop. */
+export function eventButtons(inspector, event, draft) {
   const { store, actions } = inspector;
   if (!store.may("annotate")) return null;
   if (draft)

@@ -1,15 +1,16 @@
 // The inspector at the right: whatever is selected, in the order what, who, when, why, history, comments.
 // It is built anew when its thing changes, but never under somebody's hands: while a field is being typed in it waits.
 
-import { h, icon, iconButton, isTyping } from "../dom.js";
+import { Topics, h, icon, iconButton, isTyping } from "../dom.js";
 import { eventPanel, manyPanel } from "./event.js";
 import { personPanel } from "./person.js";
 import { correctionPanel, coveragePanel, overviewPanel } from "./other.js";
 
-export class Inspector {
+export class Inspector extends Topics {
   #waiting = false;
 
   constructor(parts) {
+    super();
     Object.assign(this, parts); // root, store, actions, player, api, palette, timeline, queue, glyphs
     this.body = this.root.querySelector(".inspector-body");
     this.stories = new Map(); // event id -> {version, story}: what the server tells beyond the row
@@ -89,6 +90,7 @@ export class Inspector {
     this.stories.set(story.id, { version: story.version, story });
     if (this.stories.size > 300) this.stories.delete(this.stories.keys().next().value);
     if (this.store.isSelected("event", story.id)) this.redraw();
+    this.emit("story", story.id);
   }
 
   // ---- Pieces that panels share ----
@@ -176,7 +178,9 @@ export class Inspector {
     set(frame);
   }
 
-  button(label, iconName, onclick, props = {}) {
+  /** A button; the second click of a double click is left out, for by then another thing may lie under it. */
+  button(label, iconName, work, props = {}) {
+    const onclick = (click) => click.detail < 2 && work();
     return h(
       "button",
       { type: "button", class: "button button-small", onclick, ...props },

@@ -61,14 +61,22 @@ const RULES = {
   },
 };
 
+/** Why an event was proposed, as one sentence; empty where the rule's numbers are not known. */
+export function reason(store, event, details) {
+  const rule = RULES[event.type];
+  if (!rule || !details || !Object.keys(details).length) return "";
+  return rule.words(details, store.times.zeroed(event.end) - store.times.zeroed(event.start));
+}
+
 /** Elements for the "why" section. `details` may be empty: then only the plot is shown. */
 export function whySection(inspector, event, details) {
   const { store } = inspector;
   const seconds = store.times.zeroed(event.end) - store.times.zeroed(event.start);
   const rule = RULES[event.type];
   const told = details && Object.keys(details).length > 0;
+  const words = reason(store, event, details);
   return [
-    told && rule && h("p", { text: rule.words(details, seconds) }),
+    words && h("p", { text: words }),
     ...(told && rule
       ? rule.meters(details, seconds).filter(([, value, limit]) => known(value) && known(limit))
       : []

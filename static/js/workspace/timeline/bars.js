@@ -3,6 +3,7 @@
 // proposed: outline with a light hatch; confirmed: solid; edited: solid with a notch; rejected: a thin line;
 // stale: amber edges; not saved yet: a dot at the trailing edge.
 
+import { rimmed } from "../palette.js";
 import { ROLE_MARKS } from "../vocabulary.js";
 
 export const BAR = 14;
@@ -16,7 +17,8 @@ export function barSpan(window, event) {
   return [left, Math.max(window.x(event.end), left + LEAST_PX)];
 }
 
-export function drawBar(pen, event, { window, store, palette, glyphs, y, left, right, selected, draft }) {
+/** `room`: pixel up to which the bar may bear words, for another bar may begin there. */
+export function drawBar(pen, event, { window, store, palette, glyphs, y, left, right, room, selected, draft }) {
   const x0 = Math.max(left, -20);
   const x1 = Math.min(right, window.width + 20);
   const width = x1 - x0;
@@ -29,7 +31,8 @@ export function drawBar(pen, event, { window, store, palette, glyphs, y, left, r
     pen.fillRect(x1 - Math.min(3, width / 2), y, Math.min(3, width / 2), BAR);
   }
   if (event.edited && event.status !== "rejected") drawNotch(pen, palette, x1, y, width);
-  if (width > 20) drawFace(pen, event, { store, palette, glyphs, x0: Math.max(x0, 0), x1, y, left });
+  const free = selected ? x1 : Math.min(x1, room);
+  if (free - x0 > 20) drawFace(pen, event, { store, palette, glyphs, x0: Math.max(x0, 0), x1: free, y, left });
   if (store.pendingIds.has(`event:${event.id}`)) {
     pen.fillStyle = palette.text;
     pen.beginPath();
@@ -122,13 +125,7 @@ function drawFace(pen, event, { store, palette, glyphs, x0, x1, y, left }) {
   pen.textBaseline = "middle";
   pen.textAlign = "left";
   if (x1 - x - 6 < pen.measureText(words).width) return;
-  if (solid) {
-    pen.strokeStyle = "rgb(0 0 0 / 45%)";
-    pen.lineWidth = 2.5;
-    pen.lineJoin = "round";
-    pen.strokeText(words, x, y + BAR / 2 + 0.5);
-    pen.lineWidth = 1;
-  }
+  if (solid) return rimmed(pen, words, x, y + BAR / 2 + 0.5);
   pen.fillStyle = colour;
   pen.fillText(words, x, y + BAR / 2 + 0.5);
 }

@@ -1,5 +1,6 @@
 // A person's lane: the gaze ribbon, coloured by whom the person looks at, and the velocity trace under it.
 
+import { rimmed } from "../palette.js";
 import { KIND } from "../vocabulary.js";
 import { laneOfCode } from "../ribbon.js";
 
@@ -89,8 +90,10 @@ function labelRuns(pen, { window, store, palette, lane, y, start, end }) {
     const left = Math.max(window.x(from), 0);
     const room = Math.min(window.x(to), window.width) - left - 8;
     if (room < 12 || pen.measureText(word).width > room) return;
-    pen.fillStyle = code === KIND.object ? palette.text : "#fff";
-    pen.fillText(word, left + 4, y + RIBBON / 2 + 0.5);
+    if (code === KIND.object) {
+      pen.fillStyle = palette.text;
+      pen.fillText(word, left + 4, y + RIBBON / 2 + 0.5);
+    } else rimmed(pen, word, left + 4, y + RIBBON / 2 + 0.5);
   });
 }
 
@@ -118,10 +121,9 @@ function drawCorrections(pen, { window, store, palette, person, y }) {
     }
     if (target && x1 - x0 > 22) {
       pen.font = `600 10px ${palette.font}`;
-      pen.fillStyle = "#fff";
       pen.textBaseline = "middle";
       pen.textAlign = "left";
-      pen.fillText(store.shortName(target.id), x0 + 4, y + RIBBON / 2 + 0.5);
+      rimmed(pen, store.shortName(target.id), x0 + 4, y + RIBBON / 2 + 0.5);
     }
   }
 }

@@ -306,17 +306,20 @@ export class Timeline {
       const bottom = this.yOf("events", lane.y + lane.height) - 0.5;
       pen.fillStyle = palette.line;
       pen.fillRect(0, bottom, this.width, 0.5);
-      const later = [];
+      const bars = [];
+      const before = new Map(); // row -> the bar last laid into it, whose words end where this one begins
       for (const event of store.inView(lane.type, start, end)) {
         const y = this.barTop(event, lane);
         const [left, right] = barSpan(window, event);
         const draft = event === store.draft;
         const selected = draft || store.isSelected("event", event.id);
-        const shared = { window, store, palette, glyphs, y, left, right, selected, draft };
-        if (selected) later.push([event, shared]);
-        else drawBar(pen, event, shared);
+        const shared = { window, store, palette, glyphs, y, left, right, room: right, selected, draft };
+        if (before.has(y)) before.get(y).room = Math.min(before.get(y).room, left);
+        before.set(y, shared);
+        bars.push([event, shared]);
       }
-      for (const [event, shared] of later) drawBar(pen, event, shared);
+      for (const [event, shared] of bars) if (!shared.selected) drawBar(pen, event, shared);
+      for (const [event, shared] of bars) if (shared.selected) drawBar(pen, event, shared);
     }
     drawCoverage(pen, { window, store, palette, y: this.yOf("events", this.rows.cover.y), height: COVER });
   }
