@@ -9,8 +9,10 @@ place at one time.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -192,34 +194,35 @@ def _was_elsewhere(looks: Looks, arrivals: Arrivals, leader: Ints, follower: Int
 def _following_events(
     looks: Looks, arrivals: Arrivals, leader: Ints, follower: Ints, distance: Floats
 ) -> list[SocialEvent]:
-    preset, scene, clock = looks.preset, looks.scene, looks.clock
+    preset, scene = looks.preset, looks.scene
     first, last = arrivals.sample[leader], arrivals.sample[follower]
     leads, follows = arrivals.column[leader], arrivals.column[follower]
-    sure = np.minimum(looks.confidence[leads, first], looks.confidence[follows, last])
-    place = arrivals.place[follower] / scene.scale
-    target = arrivals.target[follower]
-    columns = (first, last, scene.persons[leads], scene.persons[follows], distance, sure, place, target)
-    events = []
-    for begin, until, one, other, apart, certain, point, aim in zip(*(each.tolist() for each in columns), strict=True):
-        details = {
+    ones, others = scene.persons[leads].tolist(), scene.persons[follows].tolist()
+    place, target = arrivals.place[follower] / scene.scale, arrivals.target[follower]
+    lag, before = scene.times[last] - scene.times[first], looks.before[last]
+    details = (
+        {
             "leader_id": one,
             "follower_id": other,
-            "lag_seconds": clock.times[until] - clock.times[begin],
+            "lag_seconds": seconds,
             "shortest_lag_s": preset.following_shortest_lag_s,
             "longest_lag_s": preset.following_longest_lag_s,
             "gaze_distance": apart,
             "threshold": preset.following_distance,
             "gaze_target": point if math.isfinite(point[0]) else None,
             "target_person": looks.person(aim) if aim >= 0 else None,
-            "follower_onset_after": clock.before[until],
+            "follower_onset_after": onset_after,
         }
-        roles: Roles = ((one, "leader"), (other, "follower"))
-        confidence = certain * closeness(apart, preset.following_distance)
-        # The event ends with the follower's arrival: that frame is its last, however long the sample speaks for.
-        end, end_s = clock.frames[until] + 1, clock.times[until]
-        event = looks.spanning(FOLLOWING, begin, end, end_s, clock.before[until], confidence, roles, details)
-        events.append(event)
-    return events
+        for one, other, seconds, apart, point, aim, onset_after in zip(
+            ones, others, *(each.tolist() for each in (lag, distance, place, target, before)), strict=True
+        )
+    )
+    roles: Iterator[Roles] = (((one, "leader"), (other, "follower")) for one, other in zip(ones, others, strict=True))
+    sure = np.minimum(looks.confidence[leads, first], looks.confidence[follows, last])
+    confidence = sure * closeness(distance, preset.following_distance)
+    # The event ends with the follower's arrival: that frame is its last, however long the sample speaks for.
+    end, end_s = scene.frames[last] + 1, scene.times[last]
+    return looks.spanning(FOLLOWING, first, end, end_s, before, confidence, roles, details)
 
 
 def captures(looks: Looks, arrivals: Arrivals) -> list[SocialEvent]:
@@ -227,15 +230,14 @@ def captures(looks: Looks, arrivals: Arrivals) -> list[SocialEvent]:
     preset = looks.preset
     shifted = np.flatnonzero(arrivals.moved >= preset.capture_displacement)
     neighbours = _together(looks, arrivals, shifted)
-    shot_last = runs.next_true(np.append(np.diff(looks.scene.shots) != 0, True))
     used: set[int] = set()
-    events = []
+    groups = []
     for start in sorted(neighbours):
         group = [] if start in used else _largest_group(arrivals, neighbours, start, used)
         if len(group) >= preset.capture_persons:
             used.update(group)
-            events.append(_capture(looks, arrivals, group, shot_last))
-    return events
+            groups.append(group)
+    return _capture_events(looks, arrivals, groups)
 
 
 def _together(looks: Looks, arrivals: Arrivals, shifted: Ints) -> dict[int, set[int]]:
@@ -270,14 +272,29 @@ def _largest_group(arrivals: Arrivals, neighbours: dict[int, set[int]], start: i
     return [start, *(others[at] for at in bits(best))]
 
 
-def _capture(looks: Looks, arrivals: Arrivals, group: list[int], shot_last: Ints) -> SocialEvent:
-    """The event of a group of arrivals; `shot_last` int64[T] is the last sample of each sample's shot."""
+def _capture_events(looks: Looks, arrivals: Arrivals, groups: list[list[int]]) -> list[SocialEvent]:
+    scene, preset = looks.scene, looks.preset
+    if not groups:
+        return []
+    seen = [_capture(looks, arrivals, group) for group in groups]
+    firsts, lasts, confidence, roles, details = zip(*seen, strict=True)
+    first, last = np.array(firsts), np.array(lasts)
+    # The event lasts to the sample that still speaks for the padding after the last arrival, or the shot's last.
+    padded_s = scene.times[last] + preset.capture_padding_s - preset.time_slack_s
+    shot_last = runs.next_true(np.append(np.diff(scene.shots) != 0, True))
+    until = np.minimum(np.searchsorted(scene.end_times, padded_s), shot_last[last])
+    end, end_s = scene.ends[until], scene.end_times[until]
+    last_sample = looks.before[last] + end - scene.frames[last]
+    return looks.spanning(CAPTURE, first, end, end_s, last_sample, np.array(confidence), roles, details)
+
+
+def _capture(looks: Looks, arrivals: Arrivals, group: list[int]) -> tuple[int, int, float, Roles, dict[str, Any]]:
+    """First and last sample with an arrival of the group, its confidence, roles and details."""
     scene, preset = looks.scene, looks.preset
     samples, columns = arrivals.sample[group], arrivals.column[group]
     ids = [looks.person(column) for column in columns]
     one, other = np.array(list(combinations(group, 2))).T
     distance = float(_landing_distance(arrivals, one, other).mean())
-    first, last = int(samples.min()), int(samples.max())
     place = arrivals.place[group]
     known = place[np.isfinite(place[:, 0])]
     details = {
@@ -292,13 +309,8 @@ def _capture(looks: Looks, arrivals: Arrivals, group: list[int], shot_last: Ints
         "padding_s": preset.capture_padding_s,
         "attention_center": (known.mean(axis=0) / scene.scale).tolist() if len(known) else None,
     }
-    confidence = float(looks.confidence[columns, samples].mean()) * closeness(distance, preset.capture_distance)
-    # The sample that still speaks for the padding after the last arrival, or the shot's last.
-    padded_s = scene.times[last] + preset.capture_padding_s - preset.time_slack_s
-    until = min(int(np.searchsorted(scene.end_times, padded_s)), int(shot_last[last]))
-    end, end_s = int(scene.ends[until]), float(scene.end_times[until])
-    last_sample = looks.clock.before[last] + end - int(scene.frames[last])
-    return looks.spanning(CAPTURE, first, end, end_s, last_sample, confidence, members(ids), details)
+    confidence = float(looks.confidence[columns, samples].mean() * closeness(distance, preset.capture_distance))
+    return int(samples.min()), int(samples.max()), confidence, members(ids), details
 
 
 def _by_person(ids: list[int], values: Floats) -> dict[str, float]:

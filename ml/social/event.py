@@ -15,7 +15,8 @@ TYPES = (SHIFT, JOINT, FOLLOWING, CAPTURE, MUTUAL)
 Roles = tuple[tuple[int, str], ...]
 
 
-@dataclass(frozen=True)
+# Not frozen: that would take most of the time it takes to make the thousands of events of a long video.
+@dataclass(slots=True)
 class SocialEvent:
     """A proposed gaze event.
 

@@ -91,7 +91,9 @@ def window_move(
 
 def window_displacement(times: Floats, shots: NDArray[np.int32], points: Floats, preset: Strict) -> Floats:
     """Length float64[n] of `window_move` for `points` float64[n, 2]."""
-    return length(*window_move(times, shots, *rows(points), preset))
+    x, y = rows(points)
+    move = window_move(times, shots, x, y, preset)
+    return length(move[0], move[1])
 
 
 def known_moves(scene: Scene, x: Floats, y: Floats, preset: Strict) -> Floats:

@@ -10,10 +10,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,8 +181,8 @@ def _episode(looks: Looks, own: list[tuple[int, int]], first: list[int], last: l
         turns=turns[:-1],
         first=edges[:-1],
         last=[edge - 1 for edge in edges[1:]],
-        start_s=[looks.clock.times[edge] for edge in edges[:-1]],
-        end_s=[looks.clock.end_times[edge - 1] for edge in edges[1:]],
+        start_s=looks.scene.times[edges[:-1]].tolist(),
+        end_s=looks.scene.end_times[[edge - 1 for edge in edges[1:]]].tolist(),
     )
 
 
@@ -239,37 +238,69 @@ def _own_runs(looks: Looks, episode: Episode, group: Group, before: list[Group])
 
 def _events(looks: Looks, pairs: list[Pair], found: list[Run]) -> list[SocialEvent]:
     """The events of runs, with what was measured where all pairs of a run held."""
-    preset = looks.preset
     held = np.stack([pair.held for pair in pairs])
     of_size: dict[int, list[Run]] = {}
     for run in found:
         of_size.setdefault(len(run[0]), []).append(run)
-    roles = {columns: members([looks.person(column) for column in columns]) for columns, *_ in found}
-    events = []
-    for size, alike in of_size.items():
-        measured = _measure(looks, held, alike)
-        for (columns, _, first, last), (count, mean, widest, sure, x, y, shared) in zip(alike, measured, strict=True):
-            if not count:
-                continue
-            details: dict[str, Any] = {
-                "mean_distance": mean,
-                "max_distance": widest,
-                "threshold": preset.joint_distance,
-                "shortest_s": preset.joint_shortest_s,
-                "attention_center": [x, y] if math.isfinite(x) else None,
-                "target_person": looks.person(shared) if shared >= 0 else None,
-                "num_persons": size,
-                "num_samples": count,
-            }
-            confidence = sure * closeness(mean, preset.joint_distance)
-            events.append(looks.event(JOINT, first, last, confidence, roles[columns], details))
+    events: list[SocialEvent] = []
+    for alike in of_size.values():
+        events += _events_of_size(looks, held, alike)
     return events
 
 
-def _measure(looks: Looks, held: Bools, found: list[Run]) -> Iterable[tuple[Any, ...]]:
-    """Per run: samples on which all pairs held, then over these the mean and the largest distance of a pair, the mean
-    of the least sure member's confidence, the centre x, y, and the column of the person looked at by all on most of
-    them (-1 none). The runs are of groups of one size; `held` bool[pairs, T] is that of every pair.
+def _events_of_size(looks: Looks, held: Bools, found: list[Run]) -> list[SocialEvent]:
+    """The events of runs of groups of one size; `held` bool[pairs, T] is that of every pair."""
+    preset = looks.preset
+    seen = _measure(looks, held, found)
+    roles = {columns: members([looks.person(column) for column in columns]) for columns, *_ in found}
+    rows_of = zip(
+        seen.count.tolist(),
+        seen.mean.tolist(),
+        seen.widest.tolist(),
+        seen.x.tolist(),
+        seen.y.tolist(),
+        seen.shared.tolist(),
+        strict=True,
+    )
+    details = (
+        {
+            "mean_distance": mean,
+            "max_distance": widest,
+            "threshold": preset.joint_distance,
+            "shortest_s": preset.joint_shortest_s,
+            "attention_center": [x, y] if math.isfinite(x) else None,
+            "target_person": looks.person(shared) if shared >= 0 else None,
+            "num_persons": len(found[0][0]),
+            "num_samples": count,
+        }
+        for count, mean, widest, x, y, shared in rows_of
+    )
+    first, last = np.array([run[2] for run in found]), np.array([run[3] for run in found])
+    confidence = seen.sure * closeness(seen.mean, preset.joint_distance)
+    events = looks.events(JOINT, first, last, confidence, (roles[columns] for columns, *_ in found), details)
+    return [event for event, count in zip(events, seen.count.tolist(), strict=True) if count]
+
+
+@dataclass
+class Seen:
+    """What was seen over the samples of each run on which all its pairs held, arrays [R].
+
+    `count` of these samples, `mean` and `widest` distance of a pair (longer sides), `sure` mean confidence of the least
+    sure member, centre `x`, `y` of the points (normalised, NaN unknown), `shared` column of the person whom all look at
+    on most of them (-1 none).
+    """
+
+    count: Ints
+    mean: Floats
+    widest: Floats
+    sure: Floats
+    x: Floats
+    y: Floats
+    shared: Ints
+
+
+def _measure(looks: Looks, held: Bools, found: list[Run]) -> Seen:
+    """What was seen in runs of groups of one size.
 
     The samples of all runs lie side by side as `run`, `sample` int64[N]; of members there is a list of arrays [N].
     """
@@ -297,8 +328,7 @@ def _measure(looks: Looks, held: Bools, found: list[Run]) -> Iterable[tuple[Any,
         for each in (x, y)
     )
     shared = _shared_target(target, run, count, len(looks.scene.persons))
-    result = (count, mean, widest, least_sure, centre_x * per_point[0], centre_y * per_point[1], shared)
-    return zip(*(each.tolist() for each in result), strict=True)
+    return Seen(count, mean, widest, least_sure, centre_x * per_point[0], centre_y * per_point[1], shared)
 
 
 def _total(parts: list[Floats]) -> Floats:

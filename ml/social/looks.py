@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -39,30 +39,9 @@ class Runs:
         """Mean of `values` [K] over each run."""
         return np.add.reduceat(values, self.begin) / self.sizes if len(self.begin) else np.zeros(0)
 
-    def listed(self, kept: Bools, *columns: NDArray[Any]) -> Iterator[tuple[Any, ...]]:
-        """First sample, last sample and the given columns [R] of the runs `kept`, as plain numbers."""
-        chosen = (self.first, self.last, *columns)
-        return zip(*(column[kept].tolist() for column in chosen), strict=True)
-
-
-@dataclass
-class Clock:
-    """Frames and times of the samples as plain lists, which are quicker to look up one by one: `before` is the frame of
-    the sample before, or the last frame before the shot."""
-
-    frames: list[int]
-    times: list[float]
-    ends: list[int]
-    end_times: list[float]
-    before: list[int]
-
-    @classmethod
-    def of(cls, scene: Scene) -> Clock:
-        before = scene.frames - 1
-        within = scene.shots[1:] == scene.shots[:-1]
-        before[1:][within] = scene.frames[:-1][within]
-        columns = scene.frames, scene.times, scene.ends, scene.end_times, before
-        return cls(*(column.tolist() for column in columns))
+    def only(self, kept: Bools, *columns: NDArray[Any]) -> tuple[Any, ...]:
+        """First sample, last sample and the given columns [R] of the runs `kept`."""
+        return tuple(column[kept] for column in (self.first, self.last, *columns))
 
 
 @dataclass
@@ -71,7 +50,8 @@ class Looks:
 
     `x`, `y` float64[P, T] gaze points in longer sides (NaN unknown), `target` int64[P, T] column of the person looked
     at (-1 nobody), `confidence` float64[P, T], `sure` bool[P, T] measured, `usable` bool[P, T] measured or filled with
-    enough confidence, `elsewhere` bool[P, T] known to be no gaze into the scene.
+    enough confidence, `elsewhere` bool[P, T] known to be no gaze into the scene. `before` int64[T] is the frame of the
+    sample before, or the last frame before the shot.
     """
 
     scene: Scene
@@ -84,7 +64,7 @@ class Looks:
     sure: Bools
     usable: Bools
     elsewhere: Bools
-    clock: Clock
+    before: Ints
 
     @classmethod
     def of(cls, scene: Scene, preset: Strict) -> Looks:
@@ -103,7 +83,7 @@ class Looks:
             sure=rows(filled.measured),
             usable=usable,
             elsewhere=rows(not_in_scene(scene)),
-            clock=Clock.of(scene),
+            before=_frame_before(scene),
         )
 
     def person(self, column: int) -> int:
@@ -122,36 +102,55 @@ class Looks:
         """Seconds from first samples to the end of what the last ones speak for."""
         return self.scene.end_times[last] - self.scene.times[first]
 
-    def event(
-        self, kind: str, first: int, last: int, confidence: float, roles: Roles, details: dict[str, Any]
-    ) -> SocialEvent:
-        """The event that lasts from one sample to the end of what another speaks for."""
-        clock = self.clock
-        end, end_s = clock.ends[last], clock.end_times[last]
-        return self.spanning(kind, first, end, end_s, clock.frames[last], confidence, roles, details)
+    def events(
+        self,
+        kind: str,
+        first: Ints,
+        last: Ints,
+        confidence: Floats,
+        roles: Iterable[Roles],
+        details: Iterable[dict[str, Any]],
+    ) -> list[SocialEvent]:
+        """The events that last from first samples to the end of what last ones speak for."""
+        scene = self.scene
+        ends = scene.ends[last], scene.end_times[last], scene.frames[last]
+        return self.spanning(kind, first, *ends, confidence, roles, details)
 
     def spanning(
         self,
         kind: str,
-        first: int,
-        end: int,
-        end_s: float,
-        last_sample: int,
-        confidence: float,
-        roles: Roles,
-        details: dict[str, Any],
-    ) -> SocialEvent:
-        """An event with a given end; its true end lies in (last_sample, end]."""
-        clock = self.clock
-        start_s = clock.times[first]
-        details["duration"] = end_s - start_s
-        details["onset_after"] = clock.before[first]
-        details["last_sample"] = last_sample
-        details["offset_before"] = end
-        sure = min(max(confidence, 0.0), 1.0)
-        return SocialEvent(kind, clock.frames[first], end, start_s, end_s, sure, roles, details)
+        first: Ints,
+        end: Ints,
+        end_s: Floats,
+        last_sample: Ints,
+        confidence: Floats,
+        roles: Iterable[Roles],
+        details: Iterable[dict[str, Any]],
+    ) -> list[SocialEvent]:
+        """Events with given ends; the true end of each lies in (last_sample, end]."""
+        start, start_s = self.scene.frames[first], self.scene.times[first]
+        sure = np.clip(confidence, 0.0, 1.0)
+        columns = (start, end, start_s, end_s, sure, end_s - start_s, self.before[first], last_sample)
+        numbers = zip(*(each.tolist() for each in columns), strict=True)
+        events = []
+        for part, detail, (begin, until, begin_s, until_s, certain, seconds, after, last) in zip(
+            roles, details, numbers, strict=True
+        ):
+            detail["duration"] = seconds
+            detail["onset_after"] = after
+            detail["last_sample"] = last
+            detail["offset_before"] = until
+            events.append(SocialEvent(kind, begin, until, begin_s, until_s, certain, part, detail))
+        return events
 
 
-def closeness(distance: float, limit: float) -> float:
+def _frame_before(scene: Scene) -> Ints:
+    before = scene.frames - 1
+    within = scene.shots[1:] == scene.shots[:-1]
+    before[1:][within] = scene.frames[:-1][within]
+    return before
+
+
+def closeness(distance: Floats | float, limit: float) -> Floats:
     """Share of the confidence a distance leaves: 1 at zero, one half at the limit."""
-    return 1.0 - 0.5 * min(1.0, distance / limit)
+    return np.asarray(1.0 - 0.5 * np.minimum(1.0, distance / limit))

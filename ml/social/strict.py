@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import repeat
+
 import numpy as np
 
 from ml.social.arrivals import captures, find_arrivals, followings
@@ -35,24 +37,27 @@ def shifts(looks: Looks) -> list[SocialEvent]:
     `shift_stay`, and is sudden when it is not longer than `shift_longest_s`.
     """
     preset = looks.preset
-    events = []
+    events: list[SocialEvent] = []
     for column, moved in enumerate(displacement(looks.scene, looks.filled, preset)):
         found = looks.runs(np.flatnonzero(moved >= preset.shift_stay), preset.shift_bridge_s)
         peaks, sure = found.highest(moved[found.samples]), found.mean(looks.confidence[column, found.samples])
         sudden = found.seconds <= preset.shift_longest_s + preset.time_slack_s
         kept = sudden & (peaks >= preset.shift_displacement)
-        roles = members([looks.person(column)])
-        for first, last, peak, certain, count in found.listed(kept, peaks, sure, found.sizes):
-            details = {
-                "max_displacement": peak,
-                "max_velocity": peak / preset.window_s,
+        first, last, peak, certain, count = found.only(kept, peaks, sure, found.sizes)
+        confidence = certain * np.minimum(1.0, peak / (2 * preset.shift_displacement))
+        roles = repeat(members([looks.person(column)]), len(first))
+        details = (
+            {
+                "max_displacement": furthest,
+                "max_velocity": furthest / preset.window_s,
                 "threshold": preset.shift_displacement,
                 "window_s": preset.window_s,
                 "longest_s": preset.shift_longest_s,
-                "num_samples": count,
+                "num_samples": samples,
             }
-            confidence = certain * min(1.0, peak / (2 * preset.shift_displacement))
-            events.append(looks.event(SHIFT, first, last, confidence, roles, details))
+            for furthest, samples in zip(peak.tolist(), count.tolist(), strict=True)
+        )
+        events += looks.events(SHIFT, first, last, confidence, roles, details)
     return events
 
 
@@ -60,7 +65,7 @@ def mutual_gaze(looks: Looks) -> list[SocialEvent]:
     """Two persons who look at each other: by their stated targets, or by points in each other's face boxes."""
     count = len(looks.scene.persons)
     aim = np.where(looks.sure, looks.target, -1)
-    events = []
+    events: list[SocialEvent] = []
     for one in range(count):
         for other in range(one + 1, count):
             met = np.flatnonzero((aim[one] == other) & (aim[other] == one))
@@ -72,14 +77,11 @@ def _mutual_pair(looks: Looks, met: Ints, one: int, other: int) -> list[SocialEv
     preset = looks.preset
     found = looks.runs(met, preset.bridge_s)
     sure = found.mean(np.minimum(looks.confidence[one, met], looks.confidence[other, met]))
-    roles = members([looks.person(one), looks.person(other)])
     kept = found.seconds >= preset.mutual_shortest_s - preset.time_slack_s
-    events = []
-    for first, last, certain, count in found.listed(kept, sure, found.sizes):
-        details = {
-            "threshold": preset.mutual_shortest_s,
-            "bridge_s": preset.bridge_s,
-            "num_samples": count,
-        }
-        events.append(looks.event(MUTUAL, first, last, certain, roles, details))
-    return events
+    first, last, confidence, count = found.only(kept, sure, found.sizes)
+    roles = repeat(members([looks.person(one), looks.person(other)]), len(first))
+    details = (
+        {"threshold": preset.mutual_shortest_s, "bridge_s": preset.bridge_s, "num_samples": samples}
+        for samples in count.tolist()
+    )
+    return looks.events(MUTUAL, first, last, confidence, roles, details)
