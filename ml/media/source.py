@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -14,7 +14,6 @@ import av
 import av.error
 
 from ml.media.errors import MediaError
-from ml.media.orientation import Orientation
 
 MAX_PIXELS = 7680 * 4320  # of one picture; a larger one is refused before memory for it is taken
 MAX_SIDE = 16_384  # pixels
@@ -130,9 +129,22 @@ class Source:
             packet.stream = stream
             yield packet
 
-    def frames(self, tally: Tally) -> Iterator[Any]:
-        """Frames of the video as a player presents them; failures go to the tally."""
-        for packet in self.packets([self.video], tally):
+    def frames(self, tally: Tally, passes_over: Callable[[int], bool] | None = None) -> Iterator[Any]:
+        """Frames of the video as a player presents them; failures go to the tally.
+
+        `passes_over` says of the timestamp of a packet that nobody wants its frame: then the frame may be left out,
+        and is where no other depends on it. Each packet must hold one frame.
+        """
+        yield from self.decode(self.packets([self.video], tally), tally, passes_over)
+
+    def decode(
+        self, packets: Iterable[Any], tally: Tally, passes_over: Callable[[int], bool] | None = None
+    ) -> Iterator[Any]:
+        """As `frames`, from these packets."""
+        for packet in packets:
+            if passes_over is not None:
+                unwanted = packet.pts is not None and passes_over(packet.pts)
+                self.video.codec_context.skip_frame = "NONREF" if unwanted else "DEFAULT"
             yield from decode(packet, tally)
 
 
@@ -150,14 +162,6 @@ def decode(packet: Any, tally: Tally) -> list[Any]:
         if stamp is not None:
             tally.places.append(int(stamp))
     return frames
-
-
-def picture(
-    source: Source, frame: Any, orientation: Orientation, size: tuple[int, int], interpolation: str | None = None
-) -> Any:
-    """uint8 h x w x 3 BGR picture of a frame, upright; `size` is width and height upright."""
-    width, height = orientation.size(*size)
-    return orientation.apply(frame.to_ndarray(format="bgr24", width=width, height=height, interpolation=interpolation))
 
 
 def open_source(path: Path) -> Source:

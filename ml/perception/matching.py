@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
+from ml.perception.assignment import assign
 from ml.perception.geometry import area, intersections, middle, size
 from ml.perception.protocols import Array
 
@@ -30,7 +30,7 @@ def assign_faces(faces: Array, persons: Array) -> Array:
     owner = np.full(len(persons), -1)
     if len(faces) and len(persons):
         cost = face_costs(faces, persons)
-        rows, columns = linear_sum_assignment(cost)
+        rows, columns = assign(cost)
         good = cost[rows, columns] < GATE
         owner[columns[good]] = rows[good]
     return owner

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import cv2
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
+from ml.perception.assignment import assign
 from ml.perception.geometry import ious
 from ml.perception.protocols import Array, Image
 
@@ -76,7 +76,7 @@ def calm(before: Array, sure_before: Array, after: Array, sure_after: Array) -> 
     Then what lies between need not be looked at: on the scenes above, identities are as good as with all steps.
     """
     overlap = ious(before, after)
-    rows, columns = linear_sum_assignment(-overlap)
+    rows, columns = assign(-overlap)
     good = overlap[rows, columns] >= CALM_IOU
     paired = int(sure_before[rows[good]].sum()), int(sure_after[columns[good]].sum())
     return paired == (int(sure_before.sum()), int(sure_after.sum()))
@@ -115,7 +115,7 @@ class Tracker:
         overlap, alike = grown_ious(predicted, boxes, margin), self._looks @ looks.T
         cost = s.iou_weight * (1 - overlap) + s.look_weight * (1 - alike)
         cost[(overlap < s.min_iou) | (alike < s.min_look)] = 9.0
-        rows, columns = linear_sum_assignment(cost)
+        rows, columns = assign(cost)
         good = cost[rows, columns] < s.max_cost
         return rows[good], columns[good]
 

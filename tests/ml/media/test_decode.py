@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,6 +83,54 @@ def test_seeking_saves_decoding(imported: Callable[[str], Import], monkeypatch: 
     monkeypatch.setattr(Source, "stamp", counted)
     numbers(clip.path, index, [85], gap=0)
     assert next(decoded) < 40, "a key frame every 12 frames makes 85 cheap to reach"
+
+
+@pytest.mark.parametrize("kind", SEEKABLE)
+def test_frames_left_out_do_not_change_those_wanted(kind: str, imported: Callable[[str], Import]) -> None:
+    clip, _, _, index = imported(kind)
+    whole = dict(read_frames(clip.path, index))
+    for first, step in itertools.product(range(3), (3, 7)):
+        found = dict(read_frames(clip.path, index, range(first, index.frames, step), seek_gap=index.frames))
+        assert list(found) == list(range(first, index.frames, step))
+        assert all(np.array_equal(picture, whole[number]) for number, picture in found.items())
+
+
+def test_frames_nobody_needs_are_not_decoded(
+    imported: Callable[[str], Import], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clip, _, _, index = imported("bframes")
+    decoded = itertools.count()
+    stamp = Source.stamp
+
+    def counted(self: Source, frame: object) -> int | None:
+        next(decoded)
+        return stamp(self, frame)
+
+    monkeypatch.setattr(Source, "stamp", counted)
+    wanted = list(range(0, index.frames, 5))
+    assert numbers(clip.path, index, wanted, gap=index.frames) == wanted
+    assert len(wanted) <= next(decoded) < 0.8 * index.frames
+
+
+def test_a_decoder_that_gets_out_of_step_is_asked_for_all_frames(
+    imported: Callable[[str], Import], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As if one did not give a wanted frame when others were left out before it."""
+    clip, _, _, index = imported("bframes")
+    lost = {10, 35}
+    plain = Source.decode
+
+    def forgetful(self: Source, packets: Any, tally: Any, passes_over: Callable[[int], bool] | None = None) -> Any:
+        assert passes_over is not None
+        for frame in plain(self, packets, tally, passes_over):
+            stamp = self.stamp(frame)
+            assert stamp is not None
+            if int(np.searchsorted(index.stamps, stamp)) not in lost or not passes_over(int(index.stamps[1])):
+                yield frame
+
+    monkeypatch.setattr(Source, "decode", forgetful)
+    wanted = list(range(0, index.frames, 5))
+    assert numbers(clip.path, index, wanted, gap=index.frames) == wanted
 
 
 def test_clips_with_repaired_timestamps_are_counted(imported: Callable[[str], Import]) -> None:

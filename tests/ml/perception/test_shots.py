@@ -9,6 +9,7 @@ import av
 import numpy as np
 import pytest
 
+from ml.media.decode import read_frames
 from ml.media.index import FrameIndex
 from ml.perception import shots
 from ml.perception.run import index_of
@@ -62,6 +63,50 @@ def test_pieces_find_the_same_cuts(clip: Path, index: FrameIndex, bound: int) ->
         for cut in shots.candidates(clip, index, start, end, lambda n: None)
     ]
     assert found == CUTS
+
+
+def by_scenedetect(path: Path, index: FrameIndex) -> list[int]:
+    """Cuts that the package finds in pictures of the same size."""
+    from scenedetect import AdaptiveDetector, FrameTimecode
+
+    detector = AdaptiveDetector(min_scene_len=1)
+    found = []
+    for number, bgr in read_frames(path, index, longest=shots.LONGEST):
+        found += [cut.frame_num for cut in detector.process_frame(FrameTimecode(number, fps=1.0), bgr)]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_rule_is_that_of_scenedetect(tmp_path: Path, seed: int) -> None:
+    """On scenes of 2 to 12 frames that differ by little or by much, some of them still, some moving."""
+    random = np.random.default_rng(seed)
+    path = tmp_path / "scenes.mkv"
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("ffv1", rate=25)
+        stream.width, stream.height, stream.pix_fmt = 64, 48, "bgr0"
+        colour = np.full(3, 128.0)
+        for _ in range(40):
+            colour = np.clip(colour + random.normal(0, random.choice([4, 25, 80]), 3), 0, 255)
+            noise = random.choice([0, 3, 20])
+            for _ in range(random.integers(2, 13)):
+                picture = np.clip(colour + random.normal(0, noise + 1e-9, (48, 64, 3)), 0, 255).astype(np.uint8)
+                container.mux(stream.encode(av.VideoFrame.from_ndarray(picture, format="bgr24")))
+        container.mux(stream.encode())
+    index = index_of(path, silent)
+    expected = by_scenedetect(path, index)
+    assert len(expected) >= 5
+    assert shots.candidates(path, index, 0, index.frames, lambda n: None) == expected
+
+
+def test_peaks_by_hand() -> None:
+    """A score stands out at 15 or more and three times the mean of the two on either side."""
+    assert shots.peaks(np.array([2.0, 2, 15, 2, 2])).tolist() == [2]
+    assert shots.peaks(np.array([2.0, 2, 14.9, 2, 2])).tolist() == []  # too small
+    assert shots.peaks(np.array([6.0, 6, 17.9, 6, 6])).tolist() == []  # not three times
+    assert shots.peaks(np.array([6.0, 6, 18, 6, 6])).tolist() == [2]
+    assert shots.peaks(np.array([0.0, 0, 15, 0, 0])).tolist() == [2]  # in a still picture
+    assert shots.peaks(np.array([0.0, 90, 0, 0, 0, 90, 0])).tolist() == []  # without a whole window
+    assert shots.peaks(np.zeros(4)).tolist() == []
 
 
 def test_shots_are_half_open_and_cover_the_video(index: FrameIndex) -> None:
