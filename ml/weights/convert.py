@@ -19,6 +19,7 @@ from onnx import helper, numpy_helper
 from ml.weights.graph import Graph, Node, external_inputs, make_model, producer, read_model, tensor
 from ml.weights.manifest import MODELS
 from ml.weights.operations import DTYPE, OPERATIONS
+from ml.weights.simplify import simplify
 
 
 def default_outputs(model: dict[str, Any]) -> list[str]:
@@ -84,6 +85,7 @@ def convert(json_path: Path, out: Path, shapes: dict[str, list[int]] | None = No
     ]
     infos = [helper.make_tensor_value_info(o, TP.FLOAT, None) for o in outputs]
     graph = helper.make_graph(g.nodes, "g", g.inputs, infos, initializers)
+    simplify(graph)
     onnx.save(make_model(graph, ir_version=8), str(out))
 
 

