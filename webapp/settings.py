@@ -180,7 +180,7 @@ CONTENT_SECURITY_POLICY = {
 STORAGES = {
     "default": storage_settings(os.environ.get("STORAGE_URL"), DATA / "media"),
     "staticfiles": {
-        "BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"
+        "BACKEND": "webapp.lib.static.HashedStaticFiles"
         if PRODUCTION
         else "django.contrib.staticfiles.storage.StaticFilesStorage"
     },
