@@ -5,22 +5,46 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import NoReturn
 
-from webapp.lib.datafolder import take_data_option
+from webapp.lib.datafolder import data_folder, take_data_option
 
 
 def main() -> None:
     sys.argv[1:] = take_data_option(sys.argv[1:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
     try:
-        from django.core.management import execute_from_command_line
-    except ImportError:
-        raise SystemExit(
-            "Django is not installed here; run `make setup`, then use .venv/bin/python manage.py."
-        ) from None
+        from webapp.studio import early
 
+        early.begin(sys.argv[1:])
+        from django.core.management import execute_from_command_line
+    except ImportError as error:
+        refuse(f"{error.name or error} is not installed here; run `make setup`, then use .venv/bin/python manage.py.")
+    check_settings()
     execute_from_command_line(sys.argv)
 
 
+def check_settings() -> None:
+    """Load them now: what is wrong in them is one sentence, not a traceback."""
+    from django.conf import settings
+    from django.core.exceptions import ImproperlyConfigured
+
+    try:
+        settings.DATA  # noqa: B018
+    except ImproperlyConfigured as error:
+        refuse(str(error))
+    except OSError as error:
+        refuse(f"The data folder {data_folder()} cannot be used: {error.strerror}.")
+
+
+def refuse(sentence: str) -> NoReturn:
+    print(sentence, file=sys.stderr)
+    raise SystemExit(2)
+
+
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        print("Interrupted.", file=sys.stderr)
+        raise SystemExit(130) from None

@@ -10,14 +10,12 @@ queued again at once.
 from __future__ import annotations
 
 import hashlib
-import http.client
 import logging
 import os
 import shutil
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -29,19 +27,20 @@ from django.db import DatabaseError, connection
 
 from webapp.jobs import broker, services
 from webapp.jobs.models import Job
-from webapp.lib.datafolder import HERE, socket_folder
+from webapp.lib.datafolder import socket_folder
 from webapp.lib.hosts import machine
 from webapp.library import services as library
 from webapp.studio import processes, schema
+from webapp.studio.address import answers, listen
+from webapp.studio.early import Early, start_web
 from webapp.studio.errors import StudioError
 from webapp.studio.lock import Lock
-from webapp.studio.postgres import Postgres, last_line
+from webapp.studio.postgres import Postgres, embedded, last_line
 from webapp.studio.valkey import Valkey
 from webapp.tracks import services as tracks
 
 log = logging.getLogger("webapp.studio")
 
-PORT = 8420
 PLACES = {"cpu": 2, "gpu": 1, "train": 1}  # jobs at once
 LIVES = {"cpu": 50, "gpu": 1, "train": 1}  # jobs a task process does before a fresh one takes its place
 WATCH_S = 0.2
@@ -83,7 +82,7 @@ class Studio:
         """Database, broker, migrations; then whatever a crash left half done is queued again. Raises StudioError."""
         sockets = socket_folder(self.data)
         if not os.environ.get("DATABASE_URL"):
-            self.postgres = Postgres(cluster=self.data / "postgres", sockets=sockets, log=self.logs / "postgres.log")
+            self.postgres = self.postgres or embedded(self.data)
             self.postgres.start()
             self._watch("postgres", self._again(self.postgres), self.postgres.process)
         if not os.environ.get("BROKER_URL"):
@@ -113,17 +112,12 @@ class Studio:
 
         return start
 
-    def start_web(self, port: int | None) -> None:
-        """Bind the address (the next free port from 8420 when none is asked for) and serve the pages on it."""
-        self._listening = listen(port)
-        number = self._listening.getsockname()[1]
-        self.address = f"http://127.0.0.1:{number}"
-        descriptor = self._listening.fileno()
-
-        def start() -> subprocess.Popen[bytes]:
-            return self._python("web", ["-m", "webapp.studio.web", str(descriptor)], pass_fds=(descriptor,))
-
-        self._watch("web", start)
+    def start_web(self, port: int | None, early: Early | None) -> None:
+        """Serve the pages: on the port asked for, else the next free one from 8420, or as it was begun early."""
+        self._listening = listening = early.listening if early else listen(port)
+        self.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        self.postgres = early.postgres if early else None
+        self._watch("web", lambda: start_web(self.data, listening), early.web if early else None)
 
     def start_workers(self, queues: tuple[str, ...] = ("cpu", "gpu", "train")) -> None:
         """One worker per queue."""
@@ -136,7 +130,8 @@ class Studio:
             "-c", str(PLACES[queue]), "--max-tasks-per-child", str(LIVES[queue]), "--loglevel", "WARNING",
             "--without-gossip", "--without-mingle", "--without-heartbeat",
         ]  # fmt: skip
-        return self._python(queue, options, SIGHTLINE_DB_POOL="0")
+        # Celery would load all pages to check them
+        return processes.start_python(self.data, queue, options, SIGHTLINE_DB_POOL="0", CELERY_SKIP_CHECKS="1")
 
     def node(self, queue: str) -> str:
         """The worker's name: unique for queue, machine and data folder."""
@@ -145,14 +140,6 @@ class Studio:
     def start_reaper(self) -> None:
         self._reaper = threading.Thread(target=self._reap_on, name="reaper", daemon=True)
         self._reaper.start()
-
-    def _python(
-        self, name: str, options: list[str], pass_fds: tuple[int, ...] = (), **environment: str
-    ) -> subprocess.Popen[bytes]:
-        env = os.environ | {"SIGHTLINE_DATA": str(self.data), "DJANGO_SETTINGS_MODULE": "webapp.settings"} | environment
-        return processes.start(
-            [sys.executable, *options], log=self.logs / f"{name}.log", env=env, cwd=HERE, pass_fds=pass_fds
-        )
 
     def _watch(
         self,
@@ -267,35 +254,6 @@ def heartbeat_limit() -> timedelta:
     """How old a heartbeat may be: SIGHTLINE_HEARTBEAT_LIMIT in seconds, else two minutes."""
     seconds = os.environ.get("SIGHTLINE_HEARTBEAT_LIMIT")
     return timedelta(seconds=float(seconds)) if seconds else services.HEARTBEAT_LIMIT
-
-
-def listen(port: int | None) -> socket.socket:
-    """A listening socket on 127.0.0.1: the port asked for, else the first free one from 8420. Raises StudioError."""
-    for number in [port] if port is not None else range(PORT, PORT + 100):
-        listening = socket.socket()
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            listening.bind(("127.0.0.1", number))
-            listening.listen(256)
-            return listening
-        except (OSError, OverflowError) as error:
-            listening.close()
-            if port is not None:
-                cause = getattr(error, "strerror", None) or error
-                raise StudioError(f"Port {port} cannot be used: {cause}.") from error
-    raise StudioError(f"No port from {PORT} to {PORT + 99} is free; name one with --port.")
-
-
-def answers(address: str) -> bool:
-    """Whether the pages answer at all."""
-    line = http.client.HTTPConnection(address.removeprefix("http://"), timeout=5)
-    try:
-        line.request("GET", "/login/")
-        return line.getresponse().status < 500
-    except OSError:
-        return False
-    finally:
-        line.close()
 
 
 def ending(code: int) -> str:

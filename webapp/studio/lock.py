@@ -12,6 +12,8 @@ import os
 from pathlib import Path
 from typing import Any, TextIO
 
+from webapp.studio import processes
+
 
 class Lock:
     """The lock of a data folder."""
@@ -41,12 +43,12 @@ class Lock:
         fresh.replace(self.note)
 
     def read(self) -> dict[str, Any]:
-        """The holder's note; empty between two writes of somebody who just starts or stops."""
+        """The holder's note; empty while somebody just starts or stops, and when the writer was killed."""
         try:
             found: dict[str, Any] = json.loads(self.note.read_text())
-            return found
-        except (FileNotFoundError, json.JSONDecodeError):
+        except (OSError, json.JSONDecodeError):
             return {}
+        return found if processes.alive(found["pid"]) else {}
 
     def free(self) -> None:
         if self._file is not None:

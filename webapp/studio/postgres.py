@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import psycopg
 
+from webapp.lib.datafolder import socket_folder
 from webapp.studio import binaries, processes
 from webapp.studio.errors import StudioError
 
@@ -38,14 +39,22 @@ class Postgres:
         self.settings = SETTINGS | (settings or {})
         self.programs = binaries.postgres()
         self.process: subprocess.Popen[bytes] | None = None
+        self._initdb: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> None:
-        """Make the cluster if there is none, start the server, wait for it, make the database. Raises StudioError."""
+    def begin(self) -> None:
+        """Begin to make the cluster if there is none; `start` waits for it. Raises StudioError."""
         for folder in (self.cluster, self.sockets):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._choose_identity()
         if not (self.cluster / "PG_VERSION").exists():
-            self._initdb()
+            self._begin_initdb()
+
+    def start(self) -> None:
+        """Make the cluster if there is none, start the server, wait for it, make the database. Raises StudioError."""
+        if self._initdb is None:
+            self.begin()
+        if self._initdb is not None:
+            self._finish_initdb(self._initdb)
         clear_leftovers(self.cluster, self.sockets)
         options = [word for key, value in self.settings.items() for word in ("-c", f"{key}={value}")]
         self.process = processes.start(
@@ -62,6 +71,8 @@ class Postgres:
         self._make_database()
 
     def stop(self) -> None:
+        if self._initdb is not None:
+            processes.stop(self._initdb, ask=signal.SIGINT)
         if self.process is not None:
             processes.stop(self.process, ask=signal.SIGINT, patience_s=8)
 
@@ -86,22 +97,30 @@ class Postgres:
         _give(self.sockets, 0)
         self.prefix = [unshare, "--user", "--map-user=1000", "--map-group=1000", setpriv, "--pdeathsig", "INT", "--"]
 
-    def _initdb(self) -> None:
-        if any(self.cluster.iterdir()):  # an earlier start was killed in the middle
-            for entry in self.cluster.iterdir():
-                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+    def _begin_initdb(self) -> None:
+        """initdb works beside the cluster's place, so that one that is killed in the middle is not taken for whole."""
+        fresh = self._fresh
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir(mode=0o700)
+        _give(fresh, self.cluster.stat().st_uid)
         locale = ["--locale-provider=builtin", "--builtin-locale=C.UTF-8"] if self._version() >= 17 else []
-        done = subprocess.run(
-            [*self.prefix, self.programs / "initdb", "-D", self.cluster, "-U", USER, "-E", "UTF8", "--auth=trust",
+        self._initdb = processes.start(
+            [*self.prefix, self.programs / "initdb", "-D", fresh, "-U", USER, "-E", "UTF8", "--auth=trust",
              "--no-locale", *locale],
-            cwd=self.cluster, env=_environment(), user=self.user, group=self.user,
-            extra_groups=[] if self.user is not None else None, capture_output=True, text=True,
+            log=self.log, env=_environment(), cwd=fresh, user=self.user,
         )  # fmt: skip
-        if done.returncode != 0:
-            words = (done.stderr or done.stdout).strip().splitlines()
-            raise StudioError(
-                f"The database folder {self.cluster} could not be made: {words[-1] if words else 'no word'}."
-            )
+
+    def _finish_initdb(self, initdb: subprocess.Popen[bytes]) -> None:
+        if initdb.wait() != 0:
+            words = f"its last words in {self.log}: {last_line(self.log)}"
+            raise StudioError(f"The database folder {self.cluster} could not be made; {words}")
+        shutil.rmtree(self.cluster)  # nothing of use in it without PG_VERSION
+        self._fresh.replace(self.cluster)
+        self._initdb = None
+
+    @property
+    def _fresh(self) -> Path:
+        return self.cluster.with_name(f"{self.cluster.name}.new")
 
     def _version(self) -> int:
         said = subprocess.run([self.programs / "postgres", "--version"], capture_output=True, text=True, check=True)
@@ -122,6 +141,11 @@ class Postgres:
         with psycopg.connect(host=str(self.sockets), user=USER, dbname="postgres", autocommit=True) as connection:
             if not connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE]).fetchone():
                 connection.execute(f"CREATE DATABASE {DATABASE}")
+
+
+def embedded(data: Path) -> Postgres:
+    """The server of a data folder."""
+    return Postgres(cluster=data / "postgres", sockets=socket_folder(data), log=data / "logs" / "postgres.log")
 
 
 def clear_leftovers(cluster: Path, sockets: Path) -> None:

@@ -9,12 +9,15 @@ import ctypes
 import os
 import signal
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import psutil
+
+from webapp.lib.datafolder import HERE
 
 PR_SET_PDEATHSIG = 1
 LOG_LIMIT_BYTES = 5_000_000
@@ -63,6 +66,14 @@ def start(
             start_new_session=True,
             preexec_fn=lambda: die_with_parent(death, parent),
         )
+
+
+def start_python(
+    data: Path, name: str, options: Sequence[str], pass_fds: Sequence[int] = (), **environment: str
+) -> subprocess.Popen[bytes]:
+    """Start a Python program of ours for a data folder; its log is DATA/logs/NAME.log."""
+    env = os.environ | {"SIGHTLINE_DATA": str(data), "DJANGO_SETTINGS_MODULE": "webapp.settings"} | environment
+    return start([sys.executable, *options], log=data / "logs" / f"{name}.log", env=env, cwd=HERE, pass_fds=pass_fds)
 
 
 def stop(process: subprocess.Popen[bytes], *, ask: int = signal.SIGTERM, patience_s: float = 2.0) -> None:

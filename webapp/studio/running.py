@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from webapp.studio import people
+from webapp.studio import early, people
 from webapp.studio.attach import deaf, orderly_signals
 from webapp.studio.errors import StudioError
 from webapp.studio.launcher import Studio
@@ -38,8 +38,9 @@ class Running(Studio):
 @contextmanager
 def run_studio(data: Path, what: str, port: int | None, screen: Console) -> Iterator[Running]:
     """The studio of a data folder, up and answering; stopped in order afterwards. Raises StudioError."""
-    lock = Lock(data)
-    if not lock.take(what):
+    begun = early.take()
+    lock = begun.lock if begun else Lock(data)
+    if begun is None and not lock.take(what):
         note = lock.read()
         where = f" at {note['address']}" if note.get("address") else ""
         holder = f"`{note.get('what', 'a command')}` (process {note.get('pid', 'unknown')})"
@@ -48,7 +49,7 @@ def run_studio(data: Path, what: str, port: int | None, screen: Console) -> Iter
     studio.screen = screen
     try:
         with orderly_signals():
-            studio.start_web(port)  # loads its code while the database starts
+            studio.start_web(port, begun)  # loads its code while the database starts
             studio.start_services()
             studio.wait_for_web()
             studio.start_workers()
