@@ -11,7 +11,7 @@ from django.http import Http404, HttpResponse, StreamingHttpResponse
 from ninja import Router, Schema
 from pydantic import Field
 
-from webapp.accounts.access import check, check_video, project_for, video_for
+from webapp.accounts.access import check, project_for, video_for
 from webapp.events import derivation, ledger, queries, services
 from webapp.events.models import Derivation, Event
 from webapp.jobs.models import Job
@@ -72,12 +72,16 @@ def get_changes(request: UserRequest, video_id: UUID, since: int) -> dict[str, A
     return queries.changes_since(video_for(request.user, video_id, "view"), since)
 
 
+@router.get("/videos/{uuid:video_id}/undoable")
+def get_undoable(request: UserRequest, video_id: UUID) -> dict[str, Any]:
+    return queries.undoable(video_for(request.user, video_id, "annotate"), request.user)
+
+
 @router.post("/videos/{uuid:video_id}/edits")
 def post_edit(request: UserRequest, video_id: UUID, edit: EditIn) -> Any:
     if edit.user is not None and edit.user != request.user.id:
         sentence = "You are logged in as somebody else than the person who made this edit."
         return HttpResponse(json.dumps({"error": sentence}), status=401, content_type="application/json")
-    check_video(request.user, video_id, "annotate")
     wanted = ledger.EditRequest(edit.id, edit.kind, edit.object, edit.version, edit.fields)
     try:
         return ledger.answer(ledger.apply_edit(video_id=video_id, user=request.user, edit=wanted))

@@ -13,7 +13,7 @@ from webapp.accounts.access import allowed
 from webapp.accounts.models import User
 from webapp.events import derivation, rows
 from webapp.events.columns import events_json
-from webapp.events.ledger import public_change
+from webapp.events.ledger import KINDS, public_change
 from webapp.events.models import Coverage, Derivation, Edit, Event, GazeCorrection, Participation
 from webapp.library.models import Project, Video
 from webapp.tracks.models import IdentityProposal, Person, Run, Tracklet
@@ -137,6 +137,37 @@ def changes_since(video: Video, revision: int) -> dict[str, Any]:
             for e in found
         ],
     }
+
+
+UNDO_DEPTH = 30
+
+
+def undoable(video: Video, user: User) -> dict[str, Any]:
+    """The person's own last edits that can be taken back (`done`) and undos that can be done again (`undone`), as rows
+    {"id", "kind", "changes"}, each list with the newest last: what a page's undo stack held before it was reloaded.
+
+    `kind` of an undo is that of the edit it goes back to in the end. An edit of other kinds than a page makes (accepted
+    runs, derived events) is nothing to take back by a key.
+    """
+    newest = Edit.objects.filter(video=video, user=user, kind__in=KINDS).order_by("-revision")[: 4 * UNDO_DEPTH]
+    done: list[tuple[Edit, str]] = []
+    undone: list[tuple[Edit, str]] = []
+    for edit in reversed(newest):
+        if edit.kind != "undo":
+            done.append((edit, edit.kind))
+            undone = []
+            continue
+        for source, sink in ((done, undone), (undone, done)):
+            target = next((pair for pair in source if pair[0].id == edit.undoes_id), None)
+            if target is not None:
+                source.remove(target)
+                sink.append((edit, target[1]))
+                break
+    return {"done": [_told(*pair) for pair in done[-UNDO_DEPTH:]], "undone": [_told(*pair) for pair in undone]}
+
+
+def _told(edit: Edit, kind: str) -> dict[str, Any]:
+    return {"id": str(edit.id), "kind": kind, "changes": [public_change(change) for change in edit.changes]}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -70,6 +70,7 @@ async function start() {
   if (asked.ribbon) await addRun(workspace, asked.ribbon);
   if (page.waveform && bundle.video.has_audio) addSound(workspace);
   workspace.live.start();
+  if (bundle.me.actions.includes("annotate")) recallUndo(workspace);
   performance.mark("workspace-ready");
   root.dataset.ready = "all";
 }
@@ -123,7 +124,7 @@ function build({ api, glyphs, bundle, times, database }) {
     },
   });
   new Transport({ ...shared, root: $("#player"), overlay, video });
-  new Toolbar({ ...shared, root: $("#timeline"), workspace });
+  workspace.toolbar = new Toolbar({ ...shared, root: $("#timeline"), workspace });
   new Saving({ ...shared, username: page.user.username });
   new Banners({ ...shared, root: $("#banners"), live: workspace.live });
   new Strip({ ...shared, root: $("#strip"), inspector, panels });
@@ -233,6 +234,16 @@ async function addRun({ store, player, timeline, overlay, actions, inspector, ti
   timeline.changed();
   inspector.redraw();
   overlay.samples.prepare(player.frame);
+}
+
+/** What this person did to the video before can be taken back, too. */
+async function recallUndo({ api, undo, store, toolbar }) {
+  try {
+    undo.recall(await api.get(`/videos/${page.video}/undoable`), store);
+    toolbar.drawUndo();
+  } catch (error) {
+    console.warn("What was done before could not be fetched; undo begins with this page.", error);
+  }
 }
 
 async function addSound({ timeline }) {

@@ -16,7 +16,7 @@ export class Toolbar {
     root.querySelector("#zoom-fit").addEventListener("click", () => window.show(0, store.times.frames));
     root.querySelector("#undo").addEventListener("click", () => actions.undoLast());
     root.querySelector("#redo").addEventListener("click", () => actions.redoLast());
-    workspace.queue.on("state", () => this.#drawUndo());
+    workspace.queue.on("state", () => this.drawUndo());
     this.rejected.addEventListener("click", () => store.setFilters({ rejected: !store.filters.rejected }));
     this.present.addEventListener("click", () => store.setFilters({ present: !store.filters.present }));
     this.triage.addEventListener("click", () => actions.setTriage(actions.triage ? null : "all"));
@@ -71,7 +71,7 @@ export class Toolbar {
     this.people.value = person ?? "";
   }
 
-  #drawUndo() {
+  drawUndo() {
     const { undo } = this.actions;
     for (const [name, label, word] of [
       ["undo", undo.undoLabel, "Undo"],

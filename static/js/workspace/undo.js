@@ -1,4 +1,21 @@
-// Undo and redo: edits of kind "undo", in the order this tab made them. An undo of an undo is a redo.
+// Undo and redo: edits of kind "undo", in the order they were made. An undo of an undo is a redo. What this person did to
+// the video before the page was loaded comes from the server, one edit a step.
+
+import { STATUS_WORDS, TYPES } from "./vocabulary.js";
+
+const WORDS = {
+  "person.update": "name or colour of a person",
+  "person.merge": "merge of two people",
+  "person.split": "split of a person",
+  "tracklet.assign": "whose tracklet it is",
+  "identity.answer": "answer about identity",
+  "correction.create": "gaze correction",
+  "correction.update": "gaze correction",
+  "correction.delete": "deleted gaze correction",
+  "coverage.create": "coverage",
+  "coverage.update": "coverage",
+  "coverage.delete": "deleted coverage",
+};
 
 export class UndoStack {
   #done = [];
@@ -11,6 +28,16 @@ export class UndoStack {
     queue.on("conflict", (record) => this.#drop(record.id));
     queue.on("stuck", (record) => this.#drop(record.id));
     queue.on("discarded", (record) => this.#drop(record.id));
+  }
+
+  /** Put what the server knows of earlier edits under those of this page. */
+  recall({ done, undone }, store) {
+    const own = new Set([...this.#done, ...this.#undone].flat().map(({ id }) => id));
+    const groups = (edits, label) =>
+      edits.filter(({ id }) => !own.has(id)).map((edit) => [{ ...edit, label: label(edit) }]);
+    const turned = ({ changes }) => changes.map((one) => ({ ...one, before: one.after, after: one.before }));
+    if (!own.size) this.#undone = groups(undone, (edit) => labelOf({ ...edit, changes: turned(edit) }, store));
+    this.#done = [...groups(done, (edit) => labelOf(edit, store)), ...this.#done];
   }
 
   /** Commit an edit and remember it. */
@@ -86,6 +113,17 @@ export class UndoStack {
     this.#done = this.#done.filter((group) => group.length);
     this.#undone = this.#undone.filter((group) => group.length);
   }
+}
+
+/** An edit of before in words, as the page would have called it. */
+function labelOf({ kind, changes }, store) {
+  if (WORDS[kind]) return WORDS[kind];
+  const { before, after } = changes.find((one) => one.kind === "event") ?? {};
+  const row = after ?? before;
+  if (!row) return kind;
+  const name = `${TYPES[row.type].word.toLowerCase()} ${store.describe(row)}`;
+  if (!before || !after) return `${after ? "new" : "deleted"} ${name}`;
+  return before.status === after.status ? `change of ${name}` : `${STATUS_WORDS[after.status].toLowerCase()} ${name}`;
 }
 
 function entryOf(record) {

@@ -225,3 +225,50 @@ def test_undo_works_while_edits_wait(visit: Any, crew: Any, scene: Any) -> None:
     online(page)
     wait_saved(page)
     assert confirmed(scene) == 1
+
+
+def test_undo_goes_on_after_a_reload(visit: Any, crew: Any, scene: Any) -> None:
+    page = visit(crew.bob).open(scene)
+    confirm_next(page, 2)
+    wait_saved(page)
+    page.keyboard.press("Control+z")
+    wait_saved(page)
+    assert confirmed(scene) == 1
+    page.reload()
+    page.wait_for_selector("#workspace[data-ready=all]")
+    page.wait_for_selector("#redo:not([disabled])")
+    assert page.get_attribute("#redo", "title").startswith("Redo: confirmed ")
+    page.keyboard.press("Control+Shift+z")
+    wait_saved(page)
+    assert confirmed(scene) == 2
+    page.keyboard.press("Control+z")
+    page.keyboard.press("Control+z")
+    wait_saved(page)
+    assert confirmed(scene) == 0
+    page.wait_for_selector("#undo[disabled]")
+
+
+def test_somebody_taken_out_of_the_project_is_told_and_keeps_what_was_not_saved(
+    visit: Any, crew: Any, scene: Any
+) -> None:
+    from webapp.accounts.models import Membership
+
+    page = visit(crew.bob).open(scene)
+    Membership.objects.filter(user=crew.bob).delete()
+    confirm_next(page, 1)
+    page.wait_for_selector("#say:not([hidden])[data-kind=error]")
+    assert page.inner_text("#say").startswith("Not saved: confirm ")
+    page.wait_for_selector(".banner >> text=You can no longer see this video", timeout=20_000)
+    assert "kept on this computer" in page.inner_text("#banners")
+    assert unsaved(page) == 1 and confirmed(scene) == 0
+    confirm_next(page, 1)
+    page.click("#save-state")
+    page.wait_for_function("() => document.querySelectorAll('.unsaved-list [data-status=refused]').length === 2")
+    Membership.objects.create(project=crew.project, user=crew.bob, role="annotator")
+    for left in (1, 0):
+        page.locator("text=Try again").first.click()
+        page.wait_for_function(
+            "left => document.querySelectorAll('.unsaved-list [data-status=refused]').length === left", arg=left
+        )
+    wait_saved(page)
+    assert confirmed(scene) == 2

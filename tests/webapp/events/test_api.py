@@ -269,3 +269,29 @@ def test_a_history_entry_holds_the_row_to_restore(video: Video, proposal: Event,
     edit(video, people.bob, "event.update", proposal.id, 2, end=40)
     history = as_user(people.bob).get(f"/api/v1/events/{proposal.id}").json()["history"]
     assert [(entry["row"]["end"], entry["row"]["version"]) for entry in history] == [(40, 3), (50, 2)]
+
+
+def test_undoable_is_what_a_page_would_have_on_its_stack(
+    video: Video, proposal: Event, people: Any, as_user: Any
+) -> None:
+    """bob trims, confirms, undoes the confirmation; rita's edit is hers. Then the redo, then a fresh edit."""
+
+    def stack(user: Any) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+        found = as_user(user).get(f"/api/v1/videos/{video.id}/undoable").json()
+        return tuple([(one["id"], one["kind"]) for one in found[name]] for name in ("done", "undone"))  # type: ignore
+
+    trim = edit(video, people.bob, "event.update", proposal.id, 1, end=50)
+    word = edit(video, people.bob, "event.update", proposal.id, 2, status="confirmed")
+    undo = edit(video, people.bob, "undo", word.id)
+    assert stack(people.bob) == ([(str(trim.id), "event.update")], [(str(undo.id), "event.update")])
+    note = edit(video, people.rita, "event.update", proposal.id, 4, note="short")
+    assert stack(people.rita) == ([(str(note.id), "event.update")], [])
+    edit(video, people.rita, "undo", note.id)
+    redo = edit(video, people.bob, "undo", undo.id)
+    done = [(str(trim.id), "event.update"), (str(redo.id), "event.update")]
+    assert stack(people.bob) == (done, [])
+    edit(video, people.bob, "undo", redo.id)
+    fresh = edit(video, people.bob, "event.update", proposal.id, 8, note="n")
+    assert stack(people.bob) == ([done[0], (str(fresh.id), "event.update")], [])
+    (change,) = as_user(people.bob).get(f"/api/v1/videos/{video.id}/undoable").json()["done"][-1]["changes"]
+    assert (change["before"]["note"], change["after"]["note"], "machine" in change["after"]) == ("", "n", False)

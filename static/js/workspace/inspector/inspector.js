@@ -76,12 +76,17 @@ export class Inspector extends Topics {
   }
 
   #fetchStory(event) {
+    const asked = `${event.id} ${event.version}`;
+    if (asked === this.asking) return;
+    this.asking = asked;
     clearTimeout(this.fetching);
     this.fetching = setTimeout(async () => {
       try {
         this.keepStory(await this.api.get(`/events/${event.id}`));
       } catch (error) {
         console.warn("The story of an event could not be fetched.", error);
+      } finally {
+        if (this.asking === asked) this.asking = null;
       }
     }, 120);
   }
