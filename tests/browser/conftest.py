@@ -103,7 +103,7 @@ class Visitor:
 
     def __init__(self, chromium: Any, studio: Studio, user: Any, **options: Any) -> None:
         self.studio, self.user, self.complaints = studio, user, list[str]()
-        self.context = chromium.new_context(viewport={"width": 1440, "height": 900}, **options)
+        self.context = chromium.new_context(**{"viewport": {"width": 1440, "height": 900}} | options)
         self.context.add_cookies([cookie_of(user, studio)])
         self.page = self.new_page()
 

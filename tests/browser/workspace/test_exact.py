@@ -173,3 +173,132 @@ def test_the_last_frame_is_reached_and_named_when_the_video_ends(counter: Any) -
     page.wait_for_function("() => document.querySelector('#player').dataset.state === 'paused'")
     settle(page)
     check(page, numbers, len(numbers) - 1)
+
+
+def test_a_pause_at_once_after_play_stays_exact_at_every_speed(counter: Any) -> None:
+    page, numbers = counter("variable")
+    rng = random.Random(8)
+    for speed in ("0.1", "0.5", "1", "2", "4"):
+        page.select_option("#speed", speed)
+        for _ in range(3):
+            page.fill("#frame-field", str(rng.randrange(len(numbers) // 2)))
+            page.keyboard.press("Enter")
+            settle(page)
+            page.keyboard.press("Space")
+            page.wait_for_timeout(rng.uniform(0, 120))
+            page.select_option("#speed", rng.choice(["0.25", "1", "4"]))
+            page.keyboard.press("K")
+            settle(page)
+            number, named, shown = look(page)
+            assert (number, shown) == (numbers[named], named)
+            page.select_option("#speed", speed)
+
+
+def test_play_pressed_at_the_end_begins_at_the_start_even_when_stopped_at_once(counter: Any) -> None:
+    page, numbers = counter("25")
+    page.keyboard.press("End")
+    settle(page)
+    check(page, numbers, len(numbers) - 1)
+    page.evaluate(
+        """() => ['Space', 'K'].forEach((key) => document.body.dispatchEvent(
+          new KeyboardEvent('keydown', { key: key === 'Space' ? ' ' : 'k', bubbles: true, cancelable: true })))"""
+    )
+    settle(page)
+    check(page, numbers, 0)
+
+
+def test_a_loop_that_ends_with_the_video_goes_on(counter: Any) -> None:
+    page, numbers = counter("25")
+    last = len(numbers) - 1
+    page.fill("#frame-field", str(last - 6))
+    page.keyboard.press("Enter")
+    settle(page)
+    page.keyboard.press("i")
+    page.keyboard.press("End")
+    settle(page)
+    page.keyboard.press("o")
+    page.evaluate(
+        """() => {
+          globalThis.rounds = 0;
+          let before = 0;
+          new MutationObserver(() => {
+            const frame = Number(document.querySelector('#player').dataset.frame);
+            if (frame < before) globalThis.rounds++;
+            before = frame;
+          }).observe(document.querySelector('#player'), { attributeFilter: ['data-frame'] });
+        }"""
+    )
+    page.keyboard.press("u")
+    page.keyboard.press("Space")
+    page.wait_for_function("() => globalThis.rounds >= 4")
+    assert page.get_attribute("#player", "data-state") == "playing"
+    page.keyboard.press("Space")
+    settle(page)
+    number, named, shown = look(page)
+    assert (number, shown) == (numbers[named], named) and named >= last - 6
+
+
+# A hidden tab as the browser makes it: no video-frame callbacks and no animation frames until it is seen again.
+HIDING = """() => {
+  let hidden = false;
+  const held = [];
+  Object.defineProperty(document, 'hidden', { get: () => hidden });
+  const calls = [[HTMLVideoElement.prototype, 'requestVideoFrameCallback'], [globalThis, 'requestAnimationFrame']];
+  for (const [owner, name] of calls) {
+    const real = owner[name];
+    owner[name] = function (work) {
+      return real.call(this, (...given) => (hidden ? held.push(() => work(...given)) : work(...given)));
+    };
+  }
+  globalThis.hide = (now) => {
+    hidden = now;
+    document.dispatchEvent(new Event('visibilitychange'));
+    if (!now) for (const work of held.splice(0)) work();
+  };
+}"""
+
+
+def test_what_is_wished_in_a_hidden_tab_is_shown_when_it_is_seen(counter: Any) -> None:
+    page, numbers = counter("variable")
+    page.evaluate(HIDING)
+    page.keyboard.press(".")  # the callback that waits already is not held back
+    settle(page)
+    page.evaluate("hide(true)")
+    page.evaluate(
+        """() => {
+          const field = document.querySelector('#frame-field');
+          field.value = '40';
+          field.dispatchEvent(new Event('change', { bubbles: true }));
+        }"""
+    )
+    page.wait_for_timeout(1500)
+    assert page.get_attribute("#player", "data-frame") == "40"
+    page.evaluate("hide(false)")
+    settle(page)
+    check(page, numbers, 40)
+
+
+def test_a_link_opened_in_a_background_tab_shows_its_frame(counter: Any) -> None:
+    page, numbers = counter("variable")
+    visitor_page = page.context.new_page()
+    visitor_page.add_init_script(f"({HIDING})(); document.addEventListener('DOMContentLoaded', () => hide(true));")
+    visitor_page.goto(page.url.split("?")[0] + "?frame=33")
+    visitor_page.wait_for_selector("#player[data-frame='33']")
+    visitor_page.wait_for_timeout(1500)
+    assert visitor_page.get_attribute("#player", "data-frame") == "33"
+    visitor_page.evaluate("hide(false)")
+    settle(visitor_page)
+    visitor_page.evaluate(SCRIPT)
+    check(visitor_page, numbers, 33)
+
+
+def test_a_frame_that_slips_in_after_a_pause_is_put_right(counter: Any) -> None:
+    """The picture is moved behind the player's back: the player seeks what it names."""
+    page, numbers = counter("25")
+    page.fill("#frame-field", "20")
+    page.keyboard.press("Enter")
+    settle(page)
+    page.evaluate("document.querySelector('#video').currentTime += 0.2")
+    page.wait_for_function("() => document.querySelector('#player').dataset.state === 'seeking'")
+    settle(page)
+    check(page, numbers, 20)

@@ -120,3 +120,106 @@ def test_triage_shows_the_least_certain_first_and_goes_on(visit: Any, crew: Any,
     assert {event.id for event in video.events.filter(status="confirmed")} == {event.id for event in order[:3]}
     page.keyboard.press("Escape")
     page.keyboard.press("Escape")
+
+
+def test_a_failed_acceptance_says_why_and_can_be_tried_again(visit: Any, crew: Any, video: Any, valkey: Any) -> None:
+    from webapp.jobs import services as jobs
+    from webapp.jobs.models import Job
+
+    made = seed.Scene(people=3, seconds=seed.uniform(1000), shots=(0, 500), seed=21)
+    run = seed.add_scene(video, made, accepted=False)
+    page = visit(crew.alice).open(video)
+    accept = page.locator('.banner button:text-is("Accept")')
+    accept.dblclick()  # asks once
+    page.wait_for_selector(".banner >> text=Accepting the run")
+    job = jobs.claim(job_id=Job.objects.get(video=video, kind="accept").id, worker="test/1")
+    assert job is not None
+    jobs.fail(job=job, error="The samples of this run are cut off.")
+    page.wait_for_selector(".banner >> text=It was not accepted: The samples of this run are cut off.", timeout=15_000)
+    assert "failed: The samples of this run are cut off." in page.inner_text("#say")
+    accept.click()
+    page.wait_for_selector(".banner >> text=Accepting the run")
+    assert Job.objects.filter(video=video, kind="accept").count() == 2
+    assert run.state == "layer"
+
+
+def seconds_of(page: Any, who: int, whom: int) -> float:
+    """The cell of the matrix in the inspector, 0 where it is empty or not there."""
+    words = page.evaluate(
+        """([who, whom]) => {
+          const heads = [...document.querySelectorAll('.matrix thead th')].map((head) => head.textContent);
+          const rows = [...document.querySelectorAll('.matrix tbody tr')];
+          const row = rows.find((one) => one.querySelector('th').textContent === String(who));
+          return row?.querySelectorAll('td')[heads.indexOf(String(whom))]?.textContent ?? '';
+        }""",
+        [who, whom],
+    )
+    return float(words or 0)
+
+
+def test_the_matrix_follows_corrections(visit: Any, crew: Any, video: Any) -> None:
+    """What person 0 looks at over frames 0 to 30 is said to be person 1, then person 2: 31 / 25 = 1.24 s."""
+    page = visit(crew.bob).open(video)
+    page.keyboard.press("i")
+    for _ in range(3):
+        page.keyboard.press("Shift+.")
+    settle(page)
+    page.keyboard.press("o")
+    page.wait_for_selector(".matrix")
+    page.keyboard.press("0")
+    for key in ("a", "1"):
+        page.keyboard.press(key)
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => document.querySelector('.matrix')")
+    assert (seconds_of(page, 0, 1), seconds_of(page, 0, 2)) == (1.2, 0)
+    page.keyboard.press("0")
+    for key in ("a", "2"):
+        page.keyboard.press(key)
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => document.querySelector('.matrix')")
+    assert (seconds_of(page, 0, 1), seconds_of(page, 0, 2)) == (0, 1.2)
+    wait_saved(page)
+
+
+def test_in_triage_undo_goes_back_to_the_event_and_a_double_click_says_one_word(
+    visit: Any, crew: Any, video: Any
+) -> None:
+    page = visit(crew.bob).open(video)
+    order = list(video.events.filter(status="proposed").order_by("confidence", "id"))
+    chosen = "[data-event='{}'][aria-pressed=true]"
+    page.keyboard.press("Shift+N")
+    page.wait_for_selector(chosen.format(order[0].id), state="attached")
+    page.locator(".inspector [data-focus=confirm]").dblclick()
+    page.wait_for_selector(chosen.format(order[1].id), state="attached")
+    page.keyboard.press("Backspace")
+    page.wait_for_selector(chosen.format(order[2].id), state="attached")
+    wait_saved(page)
+    assert (statuses(video, order[:3])) == ["confirmed", "rejected", "proposed"]
+    page.keyboard.press("Control+z")
+    page.wait_for_selector(chosen.format(order[1].id), state="attached")
+    assert page.get_attribute("#player", "data-state") == "playing"
+    page.keyboard.press("Enter")
+    wait_saved(page)
+    assert (statuses(video, order[:3])) == ["confirmed", "confirmed", "proposed"]
+
+
+def statuses(video: Any, events: list[Any]) -> list[str]:
+    found = {event.id: event.status for event in video.events.all()}
+    return [found[event.id] for event in events]
+
+
+def test_on_a_narrow_screen_the_selection_shows_under_the_picture(visit: Any, crew: Any, video: Any) -> None:
+    page = visit(crew.bob, viewport={"width": 1024, "height": 768}).open(video)
+    assert "to review" in page.inner_text("#strip")
+    event = video.events.filter(status="proposed").order_by("start", "end", "id").first()
+    page.keyboard.press("n")
+    page.wait_for_selector("#strip .strip-why:not(:empty)")
+    words = page.inner_text("#strip")
+    assert f"{round(event.confidence * 100)} %" in words and "Proposed" in words
+    reason = page.inner_text("#strip .strip-why")
+    assert reason == page.text_content(".inspector h3:text-is('Why') + p")
+    page.click("#strip >> text=Confirm")
+    wait_saved(page)
+    assert statuses(video, [event]) == ["confirmed"]
+    page.click("#strip [aria-label^='Everything']")
+    assert page.is_visible(".inspector-body") and page.is_hidden("#strip")
