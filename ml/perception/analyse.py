@@ -76,7 +76,7 @@ class Analyser:
                 persons = [d for d in found if d.name == "person"]
                 ends = k > 0 and shot[k] != shot[k - 1]  # nothing is filled in after a shot's last sample
                 self._steps(waiting, not ends and (before is None or not is_calm(before, persons)), rows)
-                rows.add(frame=number, sampled=True)
+                rows.add(frame=number, sampled=True, looked=True)
                 self._sample(bgr, float(index.zeroed[number]), found, rows)
                 before = persons
             report(number)
@@ -88,7 +88,7 @@ class Analyser:
     def _steps(self, waiting: list[tuple[int, Image]], needed: bool, rows: PieceBuilder) -> None:
         """Note the steps that waited, and look at them if needed."""
         for number, bgr in waiting:
-            rows.add(frame=number, sampled=False)
+            rows.add(frame=number, sampled=False, looked=needed)
             if needed:
                 persons = [d for d in self._find(bgr) if d.name == "person"]
                 self._persons(bgr, persons, rows)

@@ -1,5 +1,8 @@
 """From analysed pieces to tracks: runs the tracker over all pieces in order, fills short gaps, numbers the tracks.
 
+A track's span is half-open: from the first look that sees it to the first look that does not see it any more, or to
+the shot's end.
+
 Works on one piece at a time, so memory does not grow with the video but for one track number per row.
 """
 
@@ -24,12 +27,14 @@ SHORT_SHOT = 4
 
 @dataclass
 class Track:
-    """What is kept of a track while it grows. `first` and `last`: frames; `x`: left side of its first box."""
+    """What is kept of a track while it grows. `first` and `last`: frames it was seen on; `end`: of its span, as far as
+    that is known yet; `x`: left side of its first box."""
 
     shot: int
     first: int
     x: float
     last: int
+    end: int
     last_box: Array
     samples: int = 0
 
@@ -47,11 +52,12 @@ class Fill:
 
 @dataclass
 class Tracks:
-    """Result: per piece the track of each row (-1: none), the fills by piece, and the shot of each track."""
+    """Result: per piece the track of each row (-1: none), the fills by piece; shot and span's end of each track."""
 
     rows: list[Array] = field(default_factory=list)
     fills: list[list[Fill]] = field(default_factory=list)
     shot: list[int] = field(default_factory=list)
+    end: list[int] = field(default_factory=list)
 
 
 class Assembler:
@@ -59,11 +65,13 @@ class Assembler:
 
     def __init__(self, index: FrameIndex, shots: list[tuple[int, int]], settings: Settings) -> None:
         self._index, self._settings = index, settings
+        self._shots = shots
         self._starts = np.array([start for start, _ in shots])
         self._samples = np.zeros(len(shots), int)
         self._shot = -1
         self._tracker = Tracker(0, settings)
         self._tracks: dict[int, Track] = {}
+        self._visible: set[int] = set()  # tracks that the last look saw
         self._frames: list[Array] = []  # analysed frames of each piece
         self._sampled: list[Array] = []
         self._rows: list[Array] = []
@@ -77,13 +85,16 @@ class Assembler:
         bounds = np.searchsorted(piece.position, np.arange(len(piece.frame) + 1))
         for k, frame in enumerate(piece.frame.tolist()):
             here = slice(bounds[k], bounds[k + 1])
-            rows[here] = self._frame(frame, bool(piece.sampled[k]), piece, here)
+            rows[here] = ids = self._frame(frame, bool(piece.sampled[k]), piece, here)
+            if piece.looked[k]:
+                self._look(frame, set(ids[ids >= 0].tolist()))
         self._rows.append(rows)
 
     def _frame(self, frame: int, sampled: bool, piece: Piece, here: slice) -> Array:
         shot = int(np.searchsorted(self._starts, frame, side="right")) - 1
         if shot != self._shot:  # nobody is followed across a cut
             self._shot, self._tracker = shot, Tracker(self._tracker.next_id, self._settings)
+            self._visible = set()
         self._samples[shot] += sampled
         body = piece.body[here].astype(np.float64)
         time_s = float(self._index.zeroed[frame])
@@ -94,15 +105,22 @@ class Assembler:
                 self._extend(number, shot, frame, sampled, box)
         return ids
 
+    def _look(self, frame: int, visible: set[int]) -> None:
+        """Those who were there at the last look and are not now were there until now."""
+        for number in self._visible - visible:
+            self._tracks[number].end = frame
+        self._visible = visible
+
     def _extend(self, number: int, shot: int, frame: int, sampled: bool, box: Array) -> None:
-        track = self._tracks.setdefault(number, Track(shot, frame, float(box[0]), frame, box))
+        end = self._shots[shot][1]
+        track = self._tracks.setdefault(number, Track(shot, frame, float(box[0]), frame, end, box))
         zeroed = self._index.zeroed
         if zeroed[frame] - zeroed[track.last] <= FILL_GAP_S:
             for between, was_sampled in self._between(track.last, frame):
                 share = (zeroed[between] - zeroed[track.last]) / (zeroed[frame] - zeroed[track.last])
                 filled = track.last_box + share * (box - track.last_box)
                 self._fills.append(Fill(between, was_sampled, shot, number, filled))
-        track.last, track.last_box = frame, box
+        track.last, track.last_box, track.end = frame, box, end
         track.samples += sampled
 
     def _between(self, start: int, end: int) -> list[tuple[int, bool]]:
@@ -125,6 +143,7 @@ class Assembler:
             final[old] = new
         tracks = Tracks([final[rows] for rows in self._rows], [[] for _ in self._rows])
         tracks.shot = [self._tracks[old].shot for _, _, old in sorted(kept)]
+        tracks.end = [self._tracks[old].end for _, _, old in sorted(kept)]
         ends = [frames[-1] for frames in self._frames]
         for fill in self._fills:
             if final[fill.track] >= 0:

@@ -34,7 +34,7 @@ from ml.perception.worker import Setup, Task, peak_rss_mb, write_json
 from ml.progress import Progress, silent
 from ml.weights import cache
 
-VERSION = 1  # of the method: raise it when the same input gives another result
+VERSION = 2  # of the method: raise it when the same input gives another result
 STAGES = ("shots", "people", "tracks", "gaze", "identity", "write")
 CUTS_PIECE_S, PEOPLE_PIECE_S = 60.0, 20.0  # two pieces per this time, so that two processes have equal shares
 # On the scenes of `tracker`, up to 3 body widths per second: IDF1 0.80 at 2 steps per second, 0.89 at 4 and 5, 0.88 at
@@ -263,7 +263,7 @@ def derive(run: Run, about: dict[str, Any], out: Path, progress: Progress) -> di
         **about,
         "parameters": {**about["parameters"], "pitch_bias_deg": [round(float(b), 3) for b in bias]},
         "shots": summary.shots(),
-        "tracks": summary.tracks(tracks.shot),
+        "tracks": summary.tracks(tracks.shot, tracks.end),
         "identity": [asdict(link) for link in links],
         "gaze_samples": summary.gaze_samples,
         "seconds": run.seconds,

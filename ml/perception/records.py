@@ -28,6 +28,7 @@ class Piece:
 
     frame: NDArray[Any] = column(dtype=np.int64)  # analysed frames, ascending
     sampled: NDArray[Any] = column(dtype=np.bool_)  # a gaze sample, not only a step of the tracker
+    looked: NDArray[Any] = column(dtype=np.bool_)  # persons were looked for; a step between calm samples is left out
 
     position: NDArray[Any] = column(dtype=np.int32)
     body: NDArray[Any] = column(4)

@@ -17,7 +17,6 @@ class Summary:
         self._spans = spans
         self._counts: list[list[tuple[int, int]]] = [[] for _ in spans]  # persons and faces per sampled frame
         self._first = np.full(tracks, np.iinfo(np.int64).max)
-        self._last = np.full(tracks, -1)
         self._samples, self._faces = np.zeros(tracks, int), np.zeros(tracks, int)
         self._confidence, self._confident = np.zeros(tracks), np.zeros(tracks, int)
         self.gaze_samples = 0
@@ -27,7 +26,6 @@ class Summary:
         track, frame, sampled = columns["track"], columns["frame"], columns["sampled"]
         face, known = sampled & np.isfinite(columns["face_score"]), np.isfinite(columns["confidence"])
         np.minimum.at(self._first, track, frame)
-        np.maximum.at(self._last, track, frame)
         np.add.at(self._samples, track[sampled], 1)
         np.add.at(self._faces, track[face], 1)
         np.add.at(self._confidence, track[known], columns["confidence"][known])
@@ -47,11 +45,11 @@ class Summary:
             for (start, end), (persons, faces) in zip(self._spans, medians, strict=True)
         ]
 
-    def tracks(self, shot: list[int]) -> list[dict[str, Any]]:
-        """What `run.json` says of each track; `shot`: the shot of each."""
+    def tracks(self, shot: list[int], end: list[int]) -> list[dict[str, Any]]:
+        """What `run.json` says of each track; `shot`: the shot of each, `end`: the end of its span."""
         return [
             {
-                "track": k, "shot": shot[k], "start": int(self._first[k]), "end": int(self._last[k]) + 1,
+                "track": k, "shot": shot[k], "start": int(self._first[k]), "end": end[k],
                 "samples": int(self._samples[k]), "face_samples": int(self._faces[k]),
                 "mean_confidence": round(float(self._confidence[k] / n), 4) if (n := self._confident[k]) else None,
             }

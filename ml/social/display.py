@@ -102,15 +102,26 @@ class Display:
     sections: dict[str, NDArray[Any]]
 
 
-def write_display(folder: Path, samples: Columns | Path, *, seconds: Floats, frames: int, aspect: float) -> None:
+def write_display(
+    folder: Path,
+    samples: Columns | Path,
+    *,
+    seconds: Floats,
+    frames: int,
+    aspect: float,
+    track_ends: Mapping[int, int] | None = None,
+) -> None:
     """Write `tracks.bin` and `ribbon.bin` into `folder`; each appears complete or not at all.
 
     `samples` are the columns of `samples.parquet` (`method` may be missing) or its path, `seconds` float64[frames + 1]
-    the time of every source frame and of the end of the last, `aspect` width / height.
+    the time of every source frame and of the end of the last, `aspect` width / height, `track_ends` the end of each
+    track's span, by its number, as `run.json` has them (without them: the frame after its last row).
     """
     columns = _columns(samples if isinstance(samples, Mapping) else _read_parquet(samples))
     records = pack_records(columns)
-    header, sections = build_ribbon(columns, records, seconds=seconds, frames=frames, aspect=aspect)
+    header, sections = build_ribbon(
+        columns, records, seconds=seconds, frames=frames, aspect=aspect, track_ends=track_ends
+    )
     _write(folder / "tracks.bin", [records.tobytes()])
     _write(folder / "ribbon.bin", _ribbon_bytes(header, sections))
 
@@ -163,14 +174,20 @@ def pack_records(columns: Columns) -> NDArray[Any]:
 
 
 def build_ribbon(
-    columns: Columns, records: NDArray[Any], *, seconds: Floats, frames: int, aspect: float
+    columns: Columns,
+    records: NDArray[Any],
+    *,
+    seconds: Floats,
+    frames: int,
+    aspect: float,
+    track_ends: Mapping[int, int] | None = None,
 ) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Header (without `sections`) and sections of the ribbon."""
     blocks = np.arange(-(-frames // BLOCK) + 1) * BLOCK
     blocks[-1] = max(frames, blocks[-1])
     rows = np.searchsorted(records["frame"], blocks).astype("<u4")
     rows[-1] = len(records)
-    samples = _Samples.of(columns, seconds, aspect)
+    samples = _Samples.of(columns, seconds, aspect, _track_ends(columns, track_ends))
     velocity, vmax = _velocity(samples, aspect)
     at, first, count = np.unique(samples.track, return_index=True, return_counts=True)
     header = {
@@ -202,7 +219,7 @@ class _Samples:
     time: Floats
 
     @classmethod
-    def of(cls, columns: Columns, seconds: Floats, aspect: float) -> _Samples:
+    def of(cls, columns: Columns, seconds: Floats, aspect: float, track_ends: Ints) -> _Samples:
         sampled = np.flatnonzero(columns["sampled"])
         order = sampled[np.lexsort((columns["frame"][sampled], columns["track"][sampled]))]
         row = {name: columns[name][order] for name in COLUMNS}
@@ -218,23 +235,29 @@ class _Samples:
             target=np.where(row["target_track"] >= 0, row["target_track"], NO_TRACK).astype(np.int64),
             point=np.stack([row["gaze_x"], row["gaze_y"]], axis=1).astype(np.float64) * scale,
             centre=(box[:, :2] + box[:, 2:]) / 2 * scale,
-            end=_ends(columns, frame, track, row["shot"].astype(np.int32), seconds),
+            end=_ends(frame, track, row["shot"].astype(np.int32), seconds, track_ends),
             time=seconds[frame],
         )
 
 
-def _ends(columns: Columns, frame: Ints, track: Ints, shot: NDArray[np.int32], seconds: Floats) -> Ints:
-    """Frame up to which each sample speaks: the next sampled frame of its shot, or the end of its track if that is
-    earlier (the frame after its last row, which may be a tracking-only one)."""
+def _track_ends(columns: Columns, known: Mapping[int, int] | None) -> Ints:
+    """End of each track's span, by its number: as is known, or the frame after its last row."""
+    track, frame = columns["track"].astype(np.int64), columns["frame"].astype(np.int64)
+    ends = np.zeros(int(track.max(initial=-1)) + 1, dtype=np.int64)
+    np.maximum.at(ends, track, frame + 1)
+    if known is not None:
+        ends = np.maximum(ends, [known.get(number, 0) for number in range(len(ends))])
+    return ends
+
+
+def _ends(frame: Ints, track: Ints, shot: NDArray[np.int32], seconds: Floats, track_ends: Ints) -> Ints:
+    """Frame up to which each sample speaks: the next sampled frame of its shot, or one usual step on where there is
+    none, but never beyond its track's end."""
     if len(frame) == 0:
         return frame
     grid, first = np.unique(frame, return_index=True)
     ends, _ = hold(grid, seconds[grid], shot[first], seconds=seconds)
-    all_tracks, all_frames = columns["track"].astype(np.int64), columns["frame"].astype(np.int64)
-    last = np.zeros(int(all_tracks.max()) + 1, dtype=np.int64)
-    np.maximum.at(last, all_tracks, all_frames)
-    end = ends[np.searchsorted(grid, frame)]
-    return np.minimum(end, last[track] + 1)
+    return np.minimum(ends[np.searchsorted(grid, frame)], track_ends[track])
 
 
 def _velocity(samples: _Samples, aspect: float) -> tuple[NDArray[Any], float]:

@@ -196,7 +196,9 @@ def write_run(gaze: GazeFile, video: Video, folder: Path, sha256: str) -> dict[s
     else:
         seconds = frame_seconds(gaze)
         np.save(folder / "seconds.npy", seconds)
-    write_display(folder, columns, seconds=seconds, frames=video.frames, aspect=video.width / video.height)
+    tracks, aspect = _tracks(gaze, columns, shots), video.width / video.height
+    ends = {track["track"]: track["end"] for track in tracks}
+    write_display(folder, columns, seconds=seconds, frames=video.frames, aspect=aspect, track_ends=ends)
     manifest = {
         "v": 1,
         "video": {"sha256": video.blob_id, "frames": video.frames, "width": video.width, "height": video.height},
@@ -206,7 +208,7 @@ def write_run(gaze: GazeFile, video: Video, folder: Path, sha256: str) -> dict[s
         "rate": gaze.sample_fps,
         "tracking_rate": gaze.sample_fps,
         "shots": [{"start": start, "end": end, **_seen(columns, start, end)} for start, end in shots],
-        "tracks": _tracks(gaze, columns, shots),
+        "tracks": tracks,
         "identity": _identity(gaze, shots),
         "gaze_samples": int((columns["target_kind"] != "").sum()),
         "seconds": {},

@@ -59,7 +59,10 @@ def _add(run_id: uuid.UUID, video: Video, manifest: dict[str, Any], folder: Path
             shutil.copyfile(folder / name, copy / name)
         seconds = frames.frame_seconds(video)
         aspect = video.width / video.height
-        write_display(copy, copy / "samples.parquet", seconds=seconds, frames=video.frames, aspect=aspect)
+        ends = {int(t["track"]): int(t["end"]) for t in manifest["tracks"]}
+        write_display(
+            copy, copy / "samples.parquet", seconds=seconds, frames=video.frames, aspect=aspect, track_ends=ends
+        )
         return services.add_run(
             run_id=run_id,
             video=video,

@@ -64,7 +64,10 @@ def look(attempt: Attempt, video: Video, folder: Path) -> dict[str, Any]:
         )
     attempt.progress("display", 0.0)
     aspect = video.width / video.height
-    write_display(folder, folder / "samples.parquet", seconds=index.seconds, frames=index.frames, aspect=aspect)
+    ends = {track["track"]: track["end"] for track in manifest["tracks"]}
+    write_display(
+        folder, folder / "samples.parquet", seconds=index.seconds, frames=index.frames, aspect=aspect, track_ends=ends
+    )
     return manifest
 
 

@@ -71,7 +71,7 @@ export class Samples {
   /** `blockRows`: record number at which each block of 256 frames begins; `onload` is told when a tile has come. */
   constructor({ url, blockRows, times, run, onload }) {
     Object.assign(this, { url, blockRows, times, onload });
-    // The longest silence, in seconds, over which a box is carried on
+    // Seconds between two looks where somebody moves
     this.step = 1 / Math.max(run.tracking_rate ?? run.rate, 0.5);
     this.gazeStep = 1 / Math.max(run.rate, 0.5);
   }
@@ -151,7 +151,8 @@ export class Samples {
     }
   }
 
-  /** Everybody seen at a frame: records, between samples interpolated and then marked `between`. Null: not here yet. */
+  /** Everybody seen at a frame: records, between samples interpolated and then marked `between`. Null: not here yet.
+   * After a track's last sample its box is held for longer than its span can last: the tracklets say where that ends. */
   at(frame) {
     const tile = this.tile(frame);
     if (!tile) return null;
@@ -172,8 +173,9 @@ export class Samples {
     const before = tile.read(rows[next - 1]);
     if (before.frame === frame) return { ...before, between: false };
     const old = now - this.times.zeroed(before.frame);
-    const after = next < rows.length ? tile.read(rows[next]) : null;
-    const gap = after ? this.times.zeroed(after.frame) - this.times.zeroed(before.frame) : Infinity;
+    if (next === rows.length) return old <= 2.5 * this.gazeStep ? { ...before, between: true } : null;
+    const after = tile.read(rows[next]);
+    const gap = this.times.zeroed(after.frame) - this.times.zeroed(before.frame);
     if (gap <= 2.5 * this.step) {
       const share = (frame - before.frame) / (after.frame - before.frame);
       return {

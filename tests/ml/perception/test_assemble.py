@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ml.media.index import FrameIndex
+from ml.media.index import FrameIndex, sample_frames
 from ml.perception import samples
 from ml.perception.assemble import FILL_GAP_S, assemble
 from ml.perception.records import Piece, PieceBuilder
+from ml.perception.summary import Summary
 
 FPS = 20
 INDEX = FrameIndex(np.arange(401) * 5, Fraction(1, 100))  # 400 frames at 20 per second
@@ -19,11 +21,12 @@ SHOTS = [(0, 200), (200, 400)]
 Scene = dict[int, list[tuple[int, float, float]]]  # frame -> (colour, left side, score)
 
 
-def piece(scene: Scene, frames: list[int]) -> Piece:
-    """What the analysis would find: every 5th frame a step, every 10th a sample."""
+def piece(scene: Scene, frames: list[int], unlooked: frozenset[int] = frozenset()) -> Piece:
+    """What the analysis would find: every 5th frame a step, every 10th a sample; steps that are `unlooked` are not
+    looked at."""
     builder = PieceBuilder()
     for k, frame in enumerate(frames):
-        builder.add(frame=frame, sampled=frame % 10 == 0)
+        builder.add(frame=frame, sampled=frame % 10 == 0, looked=frame not in unlooked)
         for colour, x, score in scene.get(frame, []):
             builder.add(
                 position=k, body=[x, 100, x + 100, 400], score=score, derived=False, look=np.eye(128)[colour],
@@ -101,6 +104,59 @@ def test_where_pieces_begin_does_not_matter(bounds: list[int]) -> None:
     whole, cut = columns(scene, [0, 400]), columns(scene, bounds)
     for name, values in whole.items():
         assert np.array_equal(values, cut[name], equal_nan=values.dtype.kind == "f"), name
+
+
+def spans(scene: Scene, bounds: list[int], unlooked: frozenset[int] = frozenset()) -> list[tuple[int, int]]:
+    """First frame and end of each track as `run.json` has them."""
+    frames = list(range(0, 400, 5))
+    pieces = [piece(scene, [f for f in frames if a <= f < b], unlooked) for a, b in pairwise(bounds)]
+    tracks, starts = assemble(pieces, INDEX, SHOTS), np.array([s for s, _ in SHOTS])
+    summary = Summary(SHOTS, len(tracks.shot))
+    for p, rows, fills in zip(pieces, tracks.rows, tracks.fills, strict=True):
+        found = samples.rows(p, rows, fills, starts)
+        samples.correct(found, np.zeros(len(SHOTS)))
+        samples.add_targets(found, p, 1000, 500)
+        summary.add(found, p)
+    return [(t["start"], t["end"]) for t in summary.tracks(tracks.shot, tracks.end)]
+
+
+@pytest.mark.parametrize("bounds", [[0, 400], [0, 105, 400], [0, 110, 115, 200, 400]])
+def test_a_span_ends_with_the_look_that_misses_it_or_the_shot(bounds: list[int]) -> None:
+    stays, leaves = standing(0, 100, range(20, 400, 5)), standing(1, 600, range(0, 105, 5))
+    assert spans(together(stays, leaves), bounds) == [(0, 105), (20, 200), (200, 400)]
+    assert spans(leaves, bounds) == [(0, 105)]  # nobody else is there to be seen at 105
+
+
+def test_a_step_that_was_not_looked_at_ends_no_span() -> None:
+    scene = standing(0, 100, range(0, 101, 10))
+    assert spans(scene, [0, 400], frozenset(range(5, 400, 10))) == [(0, 110)]
+
+
+def test_a_span_holds_the_gaps_of_its_track() -> None:
+    scene = standing(0, 100, range(0, 200, 5), set(range(50, 90, 5)) | {195})
+    assert spans(scene, [0, 400]) == [(0, 195)]
+    assert spans(scene, [0, 60, 80, 400]) == [(0, 195)]
+
+
+def at_each_frame(index: FrameIndex, shots: list[tuple[int, int]], rate: float) -> list[tuple[int, int, int]]:
+    """(shot, first frame, end) of the tracks of somebody who always stands there, looked at `rate` times a second."""
+    frames = np.concatenate([sample_frames(index, start, end, rate) for start, end in shots])
+    one = piece({f: [(0, 100.0, 0.8)] for f in frames.tolist()}, frames.tolist())
+    one.sampled[:] = True
+    tracks = assemble([one], index, shots)
+    firsts = [int(one.frame[one.position[tracks.rows[0] == k]][0]) for k in range(len(tracks.shot))]
+    return list(zip(tracks.shot, firsts, tracks.end, strict=True))
+
+
+@pytest.mark.parametrize("rate", [0.3, 2, 4, 20, 1000])
+@pytest.mark.parametrize(
+    "shots", [[(0, 400)], [(0, 1), (1, 2), (2, 400)], [(0, 399), (399, 400)], [(0, 150), (150, 151), (151, 400)]]
+)
+def test_somebody_who_stays_is_there_in_every_frame(shots: list[tuple[int, int]], rate: float) -> None:
+    """At any rate, above that of the frames too, in shots of one frame, and with frames of 1 to 90 ticks."""
+    ticks = np.random.default_rng(0).integers(1, 90, 400)
+    for index in (INDEX, FrameIndex(np.r_[0, np.cumsum(ticks)], Fraction(1, 1000))):
+        assert at_each_frame(index, shots, rate) == [(k, *span) for k, span in enumerate(shots)]
 
 
 def test_rows_are_sorted_by_frame_and_track() -> None:

@@ -60,6 +60,13 @@ def test_each_person_of_a_shot_is_one_track(demo: Demo, finished: Finished) -> N
     assert found == [len(shot["persons"]) for shot in demo.truth["shots"]]
 
 
+def test_everybody_stays_to_the_cut(finished: Finished) -> None:
+    """As in the clip, where nobody leaves before one (but in E, where people hide each other)."""
+    ends = [s["end"] for s in finished.run["shots"]]
+    assert all(t["start"] < t["end"] <= ends[t["shot"]] for t in finished.run["tracks"])
+    assert all(t["end"] == ends[t["shot"]] for t in finished.run["tracks"] if t["shot"] < 4)
+
+
 def test_the_two_who_return_are_proposed_as_the_same(demo: Demo, finished: Finished) -> None:
     """Persons of the truth stand in the columns of the split screens, so a track's place says who it is."""
     c = finished.columns

@@ -30,7 +30,7 @@ def piece() -> Piece:
         "eye": NAN2,
         "read": np.nan,
     }
-    builder.add(frame=10, sampled=True)
+    builder.add(frame=10, sampled=True, looked=True)
     builder.add(
         position=0, body=[100, 50, 300, 450], score=0.9, **seen, face=[180, 80, 220, 120], face_score=0.8, flag=1.0,
         yaw=120.0, pitch=-6.0, eye=[200, 100], read=1.0,
@@ -38,7 +38,7 @@ def piece() -> Piece:
     builder.add(position=0, body=[600, 50, 800, 450], score=0.7, **seen, **{**blind, "face": [690, 85, 710, 105]})
     builder.add(position=0, body=[400, 50, 500, 450], score=0.6, **seen, **blind)
     builder.add(object_position=0, object_class=COCO.index("cup"), object_score=0.6, object_box=[10, 10, 20, 20])
-    builder.add(frame=15, sampled=False)
+    builder.add(frame=15, sampled=False, looked=True)
     builder.add(position=1, body=[110, 50, 310, 450], score=0.9, **seen, **blind)
     built = builder.build()
     built.face_score[1], built.flag[1] = 0.75, 0.2

@@ -179,6 +179,17 @@ def test_runs_join_equal_samples_and_end_where_the_next_starts(tmp_path: Path) -
     ]
 
 
+def test_the_last_run_of_a_track_lasts_to_the_end_of_its_span(tmp_path: Path) -> None:
+    """One step is 5 frames. Track 1 stays to the cut at 23, track 2 until the look at 17 that misses it; the span of
+    track 3 goes on for longer than its last sample speaks. Track 4 is not listed."""
+    rows = [look(frame, track) for frame in (0, 5, 10, 15, 20) for track in (1, 2, 3, 4) if track == 1 or frame < 20]
+    rows += [look(frame, 5, shot=1) for frame in (23, 28)]
+    ends = {1: 23, 2: 17, 3: 23, 5: 60}
+    write_display(tmp_path, table(rows), seconds=seconds(60), frames=60, aspect=1.0, track_ends=ends)
+    found = {run[0]: run[1:3] for run in runs_of(read_display(tmp_path))}
+    assert found == {1: (0, 23), 2: (0, 17), 3: (0, 20), 4: (0, 16), 5: (23, 33)}
+
+
 def test_runs_break_at_a_gap_and_a_short_one_is_bridged(tmp_path: Path) -> None:
     def gap(lost: int, after: str = "scene") -> list[tuple[int, ...]]:
         kinds = ["scene", "scene", *[""] * lost, after, after]
