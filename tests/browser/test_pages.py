@@ -15,7 +15,7 @@ from tests.browser.conftest import PASSWORD, Studio, Visitor, cookie_of
 from webapp.accounts.models import Membership, User
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
-from webapp.library.models import Upload, Video
+from webapp.library.models import Project, Upload, Video
 
 PIECE = 256 * 1024
 CONTENT = os.urandom(5 * PIECE + 1000)
@@ -371,3 +371,115 @@ def test_a_session_that_ended_is_said_so(visit: Callable[..., Visitor], cora: Us
     page.locator(".upload[data-state=failed]").wait_for()
     visitor.context.add_cookies([cookie_of(cora, studio)])
     assert page.get_by_role("button", name="Try again").is_visible()
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Double clicks, and tabs that are older than the session
+
+
+@pytest.fixture
+def root(crew: SimpleNamespace) -> User:
+    user = User.objects.create(username="root", is_superuser=True)
+    user.set_password(PASSWORD)
+    user.save()
+    return user
+
+
+def test_a_double_click_makes_one_project_one_member_one_job(
+    visit: Callable[..., Visitor], root: User, shelf: list[Video], studio: Studio
+) -> None:
+    page = visit(root).page
+    page.goto(f"{studio.address}/p/new/")
+    page.get_by_label("Name", exact=True).fill("Two")
+    page.get_by_label("Short name").fill("two")
+    page.get_by_role("button", name="Create the project").dblclick()
+    page.get_by_text("The project Two is there.").wait_for()
+    assert Project.objects.filter(slug="two").count() == 1
+    page.goto(f"{studio.address}/p/two/members/")
+    page.get_by_label("User name").fill("vera")
+    page.get_by_role("button", name="Add to the project").dblclick()
+    page.get_by_text("vera is a member now, as annotator.").wait_for()
+    page.wait_for_timeout(500)
+    assert page.get_by_text("already a member").count() == 0
+    assert Membership.objects.filter(project__slug="two").count() == 1
+    page.goto(f"{studio.address}/v/{shelf[0].id}/details/")
+    page.get_by_role("button", name="Run perception").dblclick()
+    page.get_by_text("Perception is queued.").wait_for()
+    assert Job.objects.filter(video=shelf[0]).count() == 1
+
+
+def test_a_double_click_on_a_login_link_logs_in(chromium: Any, studio: Studio, root: User) -> None:
+    from webapp.accounts import services
+
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(f"{studio.address}/link/{services.make_link(user=root)}/")
+    page.get_by_role("button", name="Log in as root").dblclick()
+    page.get_by_role("heading", name="Projects").wait_for()
+    context.close()
+
+
+def test_a_form_sent_after_the_session_ended_leads_back_to_its_page(
+    visit: Callable[..., Visitor], root: User, shelf: list[Video], studio: Studio
+) -> None:
+    from django.contrib.sessions.models import Session
+
+    page = visit(root).page
+    page.goto(f"{studio.address}/v/{shelf[0].id}/details/")
+    Session.objects.all().delete()
+    page.get_by_role("button", name="Run perception").click()
+    page.get_by_label("User name").fill("root")
+    page.get_by_label("Password").fill(PASSWORD)
+    page.keyboard.press("Enter")
+    page.get_by_text("Nothing was changed: this step has to be sent from its page. Do it again here.").wait_for()
+    assert page.url.endswith(f"/v/{shelf[0].id}/details/") and not Job.objects.exists()
+
+
+def test_a_part_of_a_page_asked_for_without_a_session_says_so(
+    visit: Callable[..., Visitor], crew: SimpleNamespace, studio: Studio
+) -> None:
+    from django.contrib.sessions.models import Session
+
+    page = visit(crew.alice).page
+    page.goto(f"{studio.address}/p/one/members/")
+    Session.objects.all().delete()
+    page.get_by_label("Role of vera").select_option("curator")
+    page.get_by_text("You are no longer logged in.").wait_for()
+    assert page.get_by_label("Role of vera").is_visible()
+    assert Membership.objects.get(user=crew.vera).role == "viewer"
+
+
+def test_a_form_older_than_another_persons_login_leads_to_its_page(
+    visit: Callable[..., Visitor], crew: SimpleNamespace, root: User, shelf: list[Video], studio: Studio
+) -> None:
+    visitor = visit(root)
+    page = visitor.page
+    page.goto(f"{studio.address}/v/{shelf[0].id}/details/")
+    other = visitor.new_page()
+    other.goto(f"{studio.address}/me/")
+    other.locator("summary").click()
+    other.get_by_role("button", name="Log out").click()
+    User.objects.filter(id=crew.alice.id).update(password=User.objects.get(id=root.id).password)
+    other.get_by_label("User name").fill("alice")
+    other.get_by_label("Password").fill(PASSWORD)
+    other.keyboard.press("Enter")
+    other.get_by_role("heading", name="Projects").wait_for()
+    page.get_by_role("button", name="Run perception").click()
+    page.get_by_text("This page is older than your login.").wait_for()
+    page.get_by_role("link", name="Load the page again").click()
+    page.get_by_role("button", name="Run perception").wait_for()
+    assert not Job.objects.exists()
+
+
+def test_what_was_deleted_meanwhile_is_said_in_one_sentence(
+    visit: Callable[..., Visitor], crew: SimpleNamespace, shelf: list[Video], studio: Studio
+) -> None:
+    page = visit(crew.alice).page
+    page.goto(f"{studio.address}/v/{shelf[0].id}/details/")
+    shelf[0].delete()
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("There is no such page, or it is not yours to see.").wait_for()
+    page.goto(f"{studio.address}/p/one/members/")
+    Project.objects.filter(slug="one").delete()
+    page.get_by_label("Role of vera").select_option("curator")
+    page.get_by_text("There is no such page, or it is not yours to see.").wait_for()

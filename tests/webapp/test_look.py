@@ -82,3 +82,27 @@ def test_templates_hold_no_inline_style_or_script(path: Path) -> None:
     text = path.read_text()
     assert not re.search(r"\sstyle=|<style|\son[a-z]+=|javascript:", text)
     assert all("src=" in tag for tag in re.findall(r"<script[^>]*>", text))
+
+
+def mixed(first: str, second: str, share: float) -> str:
+    """#rrggbb of `share` of the first colour in the second: color-mix in srgb."""
+    pairs = ((int(first[i : i + 2], 16), int(second[i : i + 2], 16)) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(a * share + b * (1 - share)):02x}" for a, b in pairs)
+
+
+INSPECTOR = (ROOT / "static/css/workspace/inspector.css").read_text()
+
+
+@pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
+def test_numbers_of_the_matrix_can_be_read_in_every_cell(theme: dict[str, str]) -> None:
+    (most,) = re.findall(r"var\(--accent\) calc\(var\(--share\) \* ([\d.]+)\), var\(--bg-sunken\)", INSPECTOR)
+    for share in range(101):
+        cell = mixed(theme["accent"], theme["bg-sunken"], float(most) * share / 100)
+        assert contrast(theme["text"], cell) >= 4.5, share
+
+
+def test_white_numbers_can_be_read_on_every_persons_badge() -> None:
+    shares = set(re.findall(r"color-mix\(in srgb, var\(--who\) (\d+)%, black\)", INSPECTOR))
+    assert shares == {"85"}
+    for number in range(20):
+        assert contrast("#ffffff", mixed(LIGHT[f"p{number}"], "#000000", 0.85)) >= 4.5, number

@@ -1,4 +1,4 @@
-"""Failure answers: a page in plain words, or JSON below /api/."""
+"""Failure answers: a page in plain words, or JSON below /api/ and for htmx, which shows its sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 
 def _answer(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
-    if request.path.startswith("/api/"):
+    if request.path.startswith("/api/") or request.headers.get("HX-Request"):
         return JsonResponse({"error": sentence}, status=status)
     return render(request, f"{status}.html", {"sentence": sentence}, status=status)
 

@@ -40,14 +40,15 @@ def post_only(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 
 
 def _page_above(path: str) -> str:
-    """The nearest address above `path` that is a page of its own."""
+    """The nearest address above `path` that is a page with forms: of a video, its details."""
     while path.count("/") > 2:
         path = path.rstrip("/").rpartition("/")[0] + "/"
-        try:
-            resolve(path)
-        except Resolver404:
-            continue
-        return path
+        for page in (f"{path}details/", path):
+            try:
+                resolve(page)
+            except Resolver404:
+                continue
+            return page
     return "/"
 
 

@@ -9,7 +9,7 @@ from django.contrib import messages
 from django.contrib.auth import login, logout, update_session_auth_hash
 from django.contrib.auth.decorators import login_required
 from django.db.models import Count, F
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -36,6 +36,8 @@ PAGE_SIZE = 200
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "HEAD", "POST"])
 def log_in(request: HttpRequest) -> HttpResponse:
+    if wants_part(request):  # htmx was led here from a page whose session is over: the form has no place in it
+        return JsonResponse({"error": "You are no longer logged in. Load the page again to log in."}, status=401)
     after = _own_address(request, request.POST.get("next") or request.GET.get("next", ""))
     if request.user.is_authenticated and request.method != "POST":
         return HttpResponseRedirect(after)
