@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 
-from django.core.asgi import get_asgi_application
+import django
+
+from webapp.lib.handler import OneHopHandler
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
-application = get_asgi_application()
+django.setup(set_prefix=False)
+application = OneHopHandler()

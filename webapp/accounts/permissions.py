@@ -45,5 +45,9 @@ def role_allows(role: Role, action: Action) -> bool:
     return ROLES.index(role) >= ROLES.index(LEAST_ROLE[action])
 
 
+def roles_that_may(action: Action) -> list[Role]:
+    return [role for role in ROLES if role_allows(role, action)]
+
+
 def actions_of(role: Role) -> list[Action]:
     return [action for action in LEAST_ROLE if role_allows(role, action)]

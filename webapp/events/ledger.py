@@ -6,6 +6,7 @@ for everything after revision N misses nothing. Edits of different objects never
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ import pghistory
 from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
+from webapp.accounts.access import locked_video
 from webapp.accounts.models import User
 from webapp.events import rows, services
 from webapp.events.models import Edit, Event
@@ -22,7 +24,6 @@ from webapp.events.services import Change, Fields
 from webapp.lib.errors import Refused, Stale
 from webapp.library.models import Video
 from webapp.tracks import editing
-from webapp.tracks.models import Person
 
 Handler = Callable[..., list[Change]]
 
@@ -48,6 +49,21 @@ KINDS = (
 )
 
 
+# The edit and what it moves in the video's row, in one statement
+RECORD = """
+WITH counted AS (
+    UPDATE library_video v
+    SET revision = %(revision)s, proposed_count = %(proposed)s, reviewed_count = %(reviewed)s,
+        person_count = CASE WHEN %(persons_changed)s
+            THEN (SELECT count(*) FROM tracks_person p WHERE p.video_id = v.id AND p.merged_into_id IS NULL)
+            ELSE person_count END
+    WHERE id = %(video)s
+)
+INSERT INTO events_edit (id, video_id, user_id, kind, revision, changes, undoes_id, created)
+VALUES (%(id)s, %(video)s, %(user)s, %(kind)s, %(revision)s, %(changes)s, %(undoes)s, %(created)s)
+"""
+
+
 @dataclass(frozen=True)
 class EditRequest:
     """One edit as the page sends it."""
@@ -62,22 +78,28 @@ class EditRequest:
 def apply_edit(*, video_id: UUID, user: User, edit: EditRequest) -> Edit:
     """Apply an edit, or find that it was applied already.
 
-    Raises Stale (made from another version), Refused (makes no sense), with nothing changed.
+    Raises Stale (made from another version), Refused (makes no sense), with nothing changed; Http404 or
+    PermissionDenied for somebody who may not annotate.
+
+    An edit that was applied cannot be applied again: its id is taken, and most often the version has moved on, too.
+    So a retried save is looked for only after it failed, and the others need not ask.
     """
     try:
         return _apply(video_id, user, edit)
-    except IntegrityError as error:  # something this edit names vanished, by an undo of somebody else's
-        raise Refused("This edit names somebody or something that is no longer there.", "object") from error
+    except (Stale, Refused, IntegrityError) as error:
+        known = Edit.objects.filter(id=edit.id).first()
+        if known is not None:
+            if known.video_id != video_id or known.user_id != user.id:
+                raise Refused("This edit id is taken.", "id") from error
+            return known
+        if isinstance(error, IntegrityError):  # something this edit names vanished, by an undo of somebody else's
+            raise Refused("This edit names somebody or something that is no longer there.", "object") from error
+        raise
 
 
 def _apply(video_id: UUID, user: User, edit: EditRequest) -> Edit:
     with transaction.atomic(), pghistory.context(user=user.pk, edit=str(edit.id), why=edit.kind):
-        video = Video.objects.select_for_update().get(id=video_id)
-        known = Edit.objects.filter(id=edit.id).first()
-        if known is not None:
-            if known.video_id != video.id or known.user_id != user.id:
-                raise Refused("This edit id is taken.", "id")
-            return known
+        video = locked_video(user, video_id, "annotate")
         undone = _undone(video, edit) if edit.kind == "undo" else None
         changes = _undo(video, user, undone) if undone else _dispatch(video, user, edit)
         if undone:
@@ -94,29 +116,43 @@ def record(
     for proposed, reviewed in map(_counted, changes):
         video.proposed_count += proposed
         video.reviewed_count += reviewed
-    fields = ["revision", "proposed_count", "reviewed_count"]
-    if any(kind == "person" for kind, _, _, _ in changes):
-        video.person_count = Person.objects.filter(video=video, merged_into=None).count()
-        fields.append("person_count")
-    video.save(update_fields=fields)
-    return Edit.objects.create(
+    edit = Edit(
         id=id,
         video=video,
         user=user,
         kind=kind,
         revision=video.revision,
         undoes=undoes,
+        created=timezone.now(),
         changes=[{"kind": k, "id": i, "before": before, "after": after} for k, i, before, after in changes],
     )
+    values: dict[str, Any] = {
+        "video": video.id,
+        "revision": video.revision,
+        "proposed": video.proposed_count,
+        "reviewed": video.reviewed_count,
+        "persons_changed": any(kind == "person" for kind, _, _, _ in changes),
+        "id": edit.id,
+        "user": edit.user_id,
+        "kind": kind,
+        "changes": json.dumps(edit.changes),
+        "undoes": edit.undoes_id,
+        "created": edit.created,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(RECORD, values)
+    return edit
 
 
 def comment(*, event: Event, user: User, id: UUID, text: str) -> None:
     """Say something about an event. A proposal somebody spoke about is kept, which is an edit of its own."""
     with transaction.atomic(), pghistory.context(user=user.pk, why="event.comment"):
         video = Video.objects.select_for_update().get(id=event.video_id)
-        locked = Event.objects.select_for_update(of=("self",)).select_related("set", "video").get(id=event.id)
+        locked = rows.current("event", str(event.id), video)
+        if locked is None:
+            raise Refused("This event was deleted in the meantime.", "event")
         services.add_comment(event=locked, user=user, id=id, text=text)
-        changes = services.keep(event=locked, user=user)
+        changes = services.keep(video=video, event=locked, user=user)
         if changes:
             record(video=video, user=user, id=uuid4(), kind="event.comment", changes=changes)
 

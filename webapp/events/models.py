@@ -73,6 +73,8 @@ class Event(models.Model):
         MODEL = "model"
         IMPORTED = "imported"
 
+    people: list[list[str]] | None = None  # [[person id, role]] where the query brought them along
+
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     set = models.ForeignKey(AnnotationSet, on_delete=models.CASCADE, related_name="events")
     video = models.ForeignKey("library.Video", on_delete=models.CASCADE, related_name="events")

@@ -33,7 +33,9 @@ def _id(value: UUID | None) -> str | None:
 
 
 def participants_of(event: Event) -> list[list[str]]:
-    """[person id, role] in a fixed order; uses the prefetched rows when there are any."""
+    """[person id, role] in a fixed order; uses what the query brought along or prefetched, where it did."""
+    if event.people is not None:
+        return event.people
     return sorted([str(p.person_id), p.role] for p in event.participations.all())
 
 
@@ -146,11 +148,39 @@ ROW_OF: dict[str, Callable[[Any], Row]] = {
 }
 
 
+# An event with its set and roles, and the set it moves to when a human says a word: one query for every save
+LOCKED_EVENT = """
+SELECT e.*, s.kind AS set_kind,
+       (SELECT w.id FROM events_annotationset w WHERE w.video_id = e.video_id AND w.kind = 'working') AS working_id,
+       ARRAY(SELECT ARRAY[p.person_id::text, p.role::text] FROM events_participation p
+             WHERE p.event_id = e.id) AS people
+FROM events_event e JOIN events_annotationset s ON s.id = e.set_id
+WHERE e.id = %s AND e.video_id = %s
+FOR UPDATE OF e
+"""
+
+
 def current(kind: str, id: str, video: Video) -> Any:
     """The stored object of this video, locked for the transaction, or None."""
+    if kind == "event":
+        return _event(id, video)
     through_run = {"run__video": video} if kind == "tracklet" else {"video": video}
-    rows = MODELS[kind]._default_manager.select_for_update(of=("self",)).filter(pk=id, **through_run)
-    return (rows.select_related("set") if kind == "event" else rows).first()
+    return MODELS[kind]._default_manager.select_for_update(of=("self",)).filter(pk=id, **through_run).first()
+
+
+def _event(id: str, video: Video) -> Event | None:
+    for event in Event.objects.raw(LOCKED_EVENT, [id, video.id]):
+        event.people.sort()
+        event.set = AnnotationSet(id=event.set_id, video_id=video.id, kind=event.set_kind)
+        return event
+    return None
+
+
+def move_to_working(event: Event, video: Video) -> None:
+    """A human's word was said on the event: it belongs to the shared working set from now on."""
+    if event.set.kind != "working":
+        known = getattr(event, "working_id", None)
+        event.set = AnnotationSet(id=known, video=video, kind="working") if known else set_of(video, "working")
 
 
 def current_row(kind: str, id: str, video: Video) -> Row | None:

@@ -138,8 +138,7 @@ def update_event(*, video: Video, user: User, id: UUID, version: int | None, fie
         event.note = text(fields, "note", 4000)
     if {"start", "end", "type", "participants"} & fields.keys():
         _check(video, event, people, before)
-    if event.set.kind != "working":
-        event.set = rows.set_of(video, "working")
+    rows.move_to_working(event, video)
     if event.machine:
         event.machine = {key: value for key, value in event.machine.items() if key != "stale"}
     event.version += 1
@@ -187,12 +186,12 @@ def add_comment(*, event: Event, user: User, id: UUID, text: str) -> Comment:
     return known or Comment.objects.create(id=id, video_id=event.video_id, event=event, user=user, text=words)
 
 
-def keep(*, event: Event, user: User) -> list[Change]:
+def keep(*, video: Video, event: Event, user: User) -> list[Change]:
     """A human's word was said on a proposal: it moves to the working set, so that no new derivation removes it."""
     if event.set.kind == "working":
         return []
     before = rows.event_row(event)
-    event.set = rows.set_of(event.video, "working")
+    rows.move_to_working(event, video)
     event.version += 1
     event.changed_by = user
     event.save()

@@ -7,7 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from django.core.exceptions import PermissionDenied
 from django.db import connection
+from django.http import Http404
 
 from tests.webapp.factories import edit, make_person, make_proposal, make_run, make_tracklet, make_video
 from webapp.events import models
@@ -56,6 +58,34 @@ def test_a_retried_save_is_the_same_save(video: Video, pair: Any, bob: Any) -> N
     second = answer(apply_edit(video_id=video.id, user=bob, edit=wanted))
     assert first == second
     assert (Event.objects.count(), Edit.objects.count(), fresh(video).revision) == (1, 1, 1)
+
+
+def test_a_retried_save_stays_the_same_when_it_could_be_made_anew(video: Video, pair: Any, bob: Any) -> None:
+    """The event was deleted since, so nothing but the edit's id tells that it was made before."""
+    fields = {"type": "mutual_gaze", "start": 5, "end": 9, "participants": roles(pair)}
+    wanted = EditRequest(uuid.uuid4(), "event.create", uuid.uuid4(), None, fields)
+    first = answer(apply_edit(video_id=video.id, user=bob, edit=wanted))
+    edit(video, bob, "event.delete", wanted.object, 1)
+    assert answer(apply_edit(video_id=video.id, user=bob, edit=wanted)) == first
+    assert (Event.objects.count(), Edit.objects.count(), fresh(video).revision) == (0, 2, 2)
+
+
+def test_an_edit_id_belongs_to_whoever_used_it_first(video: Video, pair: Any, bob: Any, rita: Any) -> None:
+    proposal = make_proposal(video, "mutual_gaze", 10, 60, [(p, "member") for p in pair])
+    done = edit(video, bob, "event.update", proposal.id, 1, end=50)
+    for version in (1, 2):  # as a copy of the edit, and as an edit that would fit
+        wanted = EditRequest(done.id, "event.update", proposal.id, version, {"end": 40})
+        with pytest.raises(Refused, match="taken"):
+            apply_edit(video_id=video.id, user=rita, edit=wanted)
+    assert Event.objects.get(id=proposal.id).end == 50
+
+
+def test_an_outsider_and_a_viewer_change_nothing(video: Video, pair: Any, people: Any) -> None:
+    proposal = make_proposal(video, "mutual_gaze", 10, 60, [(p, "member") for p in pair])
+    for user, error in ((people.charlie, Http404), (people.vera, PermissionDenied)):
+        with pytest.raises(error):
+            edit(video, user, "event.update", proposal.id, 1, end=50)
+    assert (Event.objects.get(id=proposal.id).end, fresh(video).revision) == (60, 0)
 
 
 def test_an_edit_from_an_old_version_is_refused_with_the_newer_row(
