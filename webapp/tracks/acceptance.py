@@ -5,8 +5,10 @@ Runs in a worker (it reads both runs' samples); the result is a Plan that `track
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Mapping
+from itertools import accumulate, compress, product
 from typing import Any
 
 import numpy as np
@@ -42,27 +44,31 @@ def plan(*, video: Video, run: Run) -> Plan:
         hand = hand_cuts(tracklets)
         pieces = relink.cut_pieces(pieces, hand)
         found = relink.assign(new, pieces, boxes_of(video.run), pieces_by_person(tracklets, roots))
-    identity = run.manifest.get("identity", [])
-    alike = [(i["a"], i["b"], i["similarity"]) for i in identity if i["band"] == "same"]
-    alike = without_refused(video, alike, found, roots)
+    identity = [(i["a"], i["b"], i["similarity"]) for i in run.manifest.get("identity", [])]
+    same = [i["band"] == "same" for i in run.manifest.get("identity", [])]
+    alike = without_refused(video, list(compress(identity, same)), found, roots)
     owner = relink.follow_faces(order_left_to_right(pieces, new), found, alike)
     rows = joined(sorted((p.track, p.start, p.end, key) for p, key in owner.items()), hand)
-    asked = {
-        (*sorted((owner[p], owner[q])), i["similarity"])
-        for i in identity
-        for p in pieces
-        for q in pieces
-        if p.track == i["a"] and q.track == i["b"] and owner[p] != owner[q]
-    }
-    strongest: dict[tuple[str, str], float] = {}
-    for first, second, similarity in asked:
-        strongest[first, second] = max(similarity, strongest.get((first, second), 0))
     return Plan(
         tracklets=rows,
-        identity=[(a, b, s) for (a, b), s in sorted(strongest.items())],
+        identity=asked(identity, owner),
         numbers=numbers_of(run, rows),
         conflicts=conflicts(video, rows, roots, [shot["start"] for shot in run.manifest["shots"]]),
     )
+
+
+def asked(identity: list[tuple[int, int, float]], owner: Mapping[Piece, str]) -> list[tuple[str, str, float]]:
+    """Two persons and the largest similarity of their faces, for all whose tracks `identity` finds alike at all."""
+    owners: dict[int, set[str]] = defaultdict(set)
+    for piece, key in owner.items():
+        owners[piece.track].add(key)
+    strongest: dict[tuple[str, str], float] = {}
+    for a, b, similarity in identity:
+        for one, other in product(owners[a], owners[b]):
+            if one != other:
+                pair = (min(one, other), max(one, other))
+                strongest[pair] = max(similarity, strongest.get(pair, 0))
+    return [(one, other, similarity) for (one, other), similarity in sorted(strongest.items())]
 
 
 Row = tuple[int, int, int, str, bool]  # raw track, start, end, person key, cut by hand
@@ -116,12 +122,10 @@ def pieces_by_person(tracklets: list[Tracklet], roots: Mapping[str, str]) -> dic
 
 def order_left_to_right(pieces: list[Piece], boxes: Boxes) -> list[Piece]:
     """Pieces by shot entry and then from left to right, so that numbers read as the eye does."""
-
-    def place(piece: Piece) -> tuple[int, float]:
-        rows = relink.rows_of(boxes, piece)
-        return piece.start, float(boxes.box[rows[0], 0]) if len(rows) else 0.0
-
-    return sorted(pieces, key=place)
+    first, last = relink.rows_of(boxes, relink.spans_of(pieces))
+    left = [float(boxes.by_track.box[a, 0]) if a < b else 0.0 for a, b in zip(first, last, strict=True)]
+    places = dict(zip(pieces, left, strict=True))
+    return sorted(pieces, key=lambda piece: (piece.start, places[piece]))
 
 
 def without_refused(
@@ -152,9 +156,14 @@ def conflicts(video: Video, rows: list[Row], roots: Mapping[str, str], shots: li
     for _, start, end, key, _ in rows:
         seen[key].append((start, end))
     names = {str(p.id): str(p) for p in Person.objects.filter(video=video)}
+    starts = {key: [start for start, _ in sorted(spans)] for key, spans in seen.items()}
+    reach = {key: list(accumulate((end for _, end in sorted(spans)), max)) for key, spans in seen.items()}
 
     def visible(person: str, start: int, end: int) -> bool:
-        return any(a < end and start < b for a, b in seen[roots[person]])
+        """Whether a span that begins before `end` lasts beyond `start`."""
+        root = roots[person]
+        begun = bisect_left(starts.get(root, []), end)
+        return begun > 0 and reach[root][begun - 1] > start
 
     return [
         *_lost_people(video, seen, roots, names),
@@ -197,7 +206,7 @@ def _lost_events(video: Video, visible: Any, names: Mapping[str, str], shots: li
         what = f"{words(event.type).capitalize()} at frames {event.start}-{event.end - 1}"
         people = {str(p.person_id) for p in event.participations.all()}
         gone = sorted(names[p] for p in people if not visible(p, event.start, event.end))
-        crossed = [cut for cut in shots if event.start < cut < event.end]
+        crossed = shots[bisect_right(shots, event.start) : bisect_left(shots, event.end)]
         faults = [f"this run does not see {' and '.join(gone)} there"] if gone else []
         faults += [f"this run finds a cut at frame {crossed[0]}"] if crossed else []
         if faults:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
-from ml.social.relink import Boxes, Piece, assign, cut_pieces, follow_faces, iou
+from ml.social.relink import Boxes, Piece, assign, cut_pieces, follow_faces, iou, overlap
 
 
 def boxes(*tracks: tuple[int, range, float, float]) -> Boxes:
@@ -24,6 +26,18 @@ def test_iou_by_hand() -> None:
     a, b = np.array([[0.0, 0, 2, 2]]), np.array([[1.0, 0, 3, 2]])
     assert iou(a, b) == pytest.approx([2 / 6])
     assert iou(a, a + 5) == pytest.approx([0])
+
+
+def test_overlap_interpolates_the_old_boxes_and_counts_common_frames_only() -> None:
+    # Old: x is 0.1 at frame 0 and 0.2 at frame 10, so 0.12 at 2 and 0.15 at 5; it is not known after 10, nor piece 2.
+    old = boxes((1, range(0, 11, 10), 0.1, 0.01), (2, range(20, 30, 5), 0.5, 0.0))
+    # New: half a width beside it at 2 (IoU 1/2 of 3/2), on it at 5, alone at 12.
+    new = Boxes(
+        np.array([2, 5, 12]), np.array([7, 7, 7]), np.array([[x, 0.2, x + 0.1, 0.7] for x in (0.17, 0.15, 0.15)])
+    )
+    total, shared = overlap(new, old, np.array([[7, 0, 20]] * 3), np.array([[1, 0, 11], [2, 0, 30], [3, 0, 30]]))
+    assert total == pytest.approx([4 / 3, 0, 0])
+    assert shared.tolist() == [2, 0, 0]
 
 
 def test_pieces_are_cut_inside_only() -> None:
@@ -82,3 +96,16 @@ def test_faces_never_join_two_pieces_seen_at_once_even_through_a_third() -> None
     a, b, c = Piece(1, 0, 50), Piece(2, 60, 90), Piece(3, 70, 95)
     owner = follow_faces([a, b, c], {}, [(1, 2, 0.9), (1, 3, 0.8)])
     assert owner[a] == owner[b] != owner[c]
+
+
+def test_groups_of_many_pieces_keep_apart_what_was_seen_at_once() -> None:
+    """Two long chains of faces, one beginning within the other's gaps: a tie between them holds only if none meet."""
+    evens, odds = ([Piece(100 * k + at, 20 * at + 10 * k, 20 * at + 10 * k + 10) for at in range(20)] for k in (0, 1))
+    chains = [(a.track, b.track, 0.9) for own in (evens, odds) for a, b in pairwise(own)]
+    joined = follow_faces([*evens, *odds], {odds[3]: "ann"}, [*chains, (evens[5].track, odds[9].track, 0.8)])
+    assert set(joined.values()) == {"ann"}
+    intruder = Piece(500, 55, 56)  # seen within evens[2] = [40, 50)'s neighbour odds[2] = [50, 60)
+    owner = follow_faces(
+        [*evens, *odds, intruder], {}, [*chains, (evens[0].track, 500, 0.8), (odds[0].track, 500, 0.7)]
+    )
+    assert owner[intruder] == owner[evens[7]] == "new-0" and owner[odds[7]] == "new-1"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +12,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
+from tests.figures import Record
 from tests.webapp.factories import edit, make_proposal, make_video
 from webapp.events.models import Event
 from webapp.library.models import Video
@@ -122,6 +126,20 @@ def test_edits_that_no_longer_fit_are_listed_and_kept(video: Video, tmp_path: Pa
     assert set(Person.objects.filter(video=video)) == {ann, ben, cat}
 
 
+def test_edits_about_a_time_between_two_sightings_are_listed(video: Video, tmp_path: Path, people: Any) -> None:
+    accept(write_run(video, tmp_path / "a", [(1, 0, 500, 0.1)]))
+    ann = Person.objects.get(video=video)
+    spans = [(90, 100), (99, 130), (100, 130), (100, 131), (150, 250), (250, 260), (499, 500)]
+    for start, end in spans:
+        edit(
+            video, people.bob, "correction.create", uuid.uuid4(), person=str(ann.id), start=start, end=end, kind="off"
+        )  # fmt: skip
+    run = write_run(video, tmp_path / "b", [(5, 250, 500, 0.1), (6, 130, 150, 0.1), (7, 0, 100, 0.1)])
+    acceptance.compare(run=run)
+    # Ann is seen in [0, 100), [130, 150) and [250, 500); two of the corrections meet none of these
+    assert [c["frame"] for c in Run.objects.get(id=run.id).report["conflicts"]] == [100, 150]
+
+
 def test_an_edit_between_comparing_and_accepting_asks_for_a_new_comparison(
     video: Video, tmp_path: Path, people: Any
 ) -> None:
@@ -150,3 +168,45 @@ def test_accepting_twice_changes_nothing(video: Video, tmp_path: Path) -> None:
     accept(run)
     services.accept_run(run=Run.objects.get(id=run.id), user=None)
     assert (Person.objects.count(), Tracklet.objects.count()) == (1, 1)
+
+
+def shots_of(people: int, shots: int, first: int) -> tuple[list[Track], list[dict[str, Any]]]:
+    """Tracks of `people` persons through shots of 100 frames, and pairs: everybody in one shot and in the next."""
+    tracks = [
+        (first + shot * people + n, shot * 100, shot * 100 + 100, 0.045 * n)
+        for shot in range(shots)
+        for n in range(people)
+    ]
+    bands = [("same", 0.9), ("ask", 0.6)]
+    pairs = [
+        {"a": a[0], "b": b[0], "similarity": similarity, "band": band}
+        for at, (a, b) in enumerate(zip(tracks, tracks[people:], strict=False))
+        for band, similarity in [bands[at % 2]]
+    ]
+    return tracks, pairs
+
+
+def test_the_number_of_queries_does_not_grow_with_the_tracklets(people: SimpleNamespace, tmp_path: Path) -> None:
+    asked = []
+    for shots in (3, 12):
+        video = make_video(people.one)
+        with CaptureQueriesContext(connection) as queries:
+            for name, first in ((f"first-{shots}", 0), (f"again-{shots}", 5000)):
+                accept(write_run(video, tmp_path / name, *shots_of(5, shots, first)))
+        assert Tracklet.objects.filter(run__video=video).count() == 2 * 5 * shots
+        asked.append(len(queries))
+    assert asked[0] == asked[1]
+
+
+@pytest.mark.bench
+def test_bench_a_run_of_3000_tracklets_over_another(video: Video, tmp_path: Path, figure: Record) -> None:
+    accept(write_run(video, tmp_path / "a", *shots_of(20, 150, 1)))
+    run = write_run(video, tmp_path / "b", *shots_of(20, 150, 5000))
+    began = time.process_time()
+    plan = acceptance.plan(video=Video.objects.select_related("run").get(id=video.id), run=run)
+    figure("plan of accepting 3,000 tracklets over 3,000", time.process_time() - began, "s", note="processor time")
+    assert len(plan.tracklets) == 3000
+    services.save_report(run=run, plan=plan, revision=Video.objects.get(id=video.id).revision)
+    began = time.monotonic()
+    services.accept_run(run=run, user=None)
+    figure("writing 3,000 accepted tracklets", time.monotonic() - began, "s", note="wall, database included")
