@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from ml.social.event import TYPES, SocialEvent
+from ml.social.event import CAPTURE, FOLLOWING, JOINT, MUTUAL, TYPES, SocialEvent
 from ml.social.events import detect
 from tests.ml.social.scenes import Figure, Look, World
 
@@ -74,6 +75,79 @@ def test_events_are_the_same_at_2_5_and_10_samples_per_second(seed: int) -> None
         for a, b in zip(found[coarse], found[fine], strict=True):
             assert abs(a.start_s - b.start_s) <= 1 / coarse + 1e-6, (a, b)
             assert abs(a.end_s - b.end_s) <= 1 / coarse + 1e-6, (a, b)
+
+
+def everybody() -> World:
+    """Each kind of event once, at moments on no sampling grid: following from left to right and from right to left,
+    capture and joint attention of three, mutual gaze of two, a glance."""
+    faces = {name: (0.14 + 0.24 * at, 0.35) for at, name in enumerate(NAMES)}
+    left, middle, right = SPOTS
+    turns: list[tuple[float, dict[str, tuple[float, Look]]]] = [
+        (3.13, {"Ann": (0.0, left), "Dee": (1.5, left)}),
+        (9.47, {"Dee": (0.0, left), "Ann": (1.5, left)}),
+        (15.81, {"Ann": (0.0, right), "Bob": (0.05, right), "Dee": (0.02, right)}),
+        (22.29, {"Bob": (0.0, middle), "Cid": (1.5, middle), "Dee": (1.55, middle)}),
+        (29.67, {"Bob": (0.0, "Cid"), "Cid": (0.4, "Bob")}),
+        (35.91, {"Cid": (0.0, right)}),
+    ]
+    looks: dict[str, list[tuple[float, Look]]] = {name: [(0.0, (faces[name][0], 0.08))] for name in NAMES}
+    for now, who in turns:
+        for name, (later, look) in who.items():
+            looks[name] += [(now + later, look), (now + 4, (faces[name][0], 0.08))]
+    return World({name: Figure(looks[name], faces[name]) for name in NAMES}, 42.0, aspect=16 / 9)
+
+
+def roles_of(events: list[SocialEvent], kind: str) -> list[tuple[float, list[tuple[str, str]]]]:
+    """Start and (name, role) of the events of a kind."""
+    return [(e.start_s, [(NAMES[person], role) for person, role in e.roles]) for e in events if e.type == kind]
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("rate", [2, 5, 10])
+def test_who_leads_and_who_belongs_is_the_same_at_every_rate(rate: float, mirrored: bool) -> None:
+    """By the script, whichever way it is sampled or mirrored: within one step, every part of it and nothing else."""
+    found = keyed(detect(replace(everybody(), mirrored=mirrored).sample(rate)))
+
+    def near(seconds: float) -> Any:
+        return pytest.approx(seconds + 0.5 / rate, abs=0.5 / rate + 0.04)  # a sample sees it up to one step later
+
+    def together(*names: str) -> list[tuple[str, str]]:
+        return [(name, "member") for name in names]
+
+    def after(leader: str, follower: str) -> list[tuple[str, str]]:
+        return [(leader, "leader"), (follower, "follower")]
+
+    assert sorted(roles_of(found, FOLLOWING)) == [
+        (near(3.13), after("Ann", "Dee")),
+        (near(9.47), after("Dee", "Ann")),
+        (near(22.29), after("Bob", "Cid")),
+        (near(22.29), after("Bob", "Dee")),
+    ]
+    assert roles_of(found, CAPTURE) == [(near(15.81), together("Ann", "Bob", "Dee"))]
+    joint = sorted(roles_of(found, JOINT))
+    assert [who for _, who in joint if len(who) == 3] == [
+        together("Ann", "Bob", "Dee"),
+        together("Bob", "Cid", "Dee"),
+    ]
+    assert [who for _, who in joint if len(who) == 2] == [together("Ann", "Dee")] * 2
+    assert roles_of(found, MUTUAL) == [(near(30.07), together("Bob", "Cid"))]
+
+
+@pytest.mark.parametrize("numbers", [(3, 17, 256, 9), (4, 3, 2, 1)])
+@pytest.mark.parametrize("rate", [2, 5, 10])
+def test_every_kind_of_event_outlives_renumbering_and_a_shift_in_time(rate: float, numbers: tuple[int, ...]) -> None:
+    of_name = dict(zip(NAMES, numbers, strict=True))
+    name_of = {number: at for at, number in enumerate(numbers)}
+
+    def plain(event: SocialEvent) -> tuple[object, ...]:
+        """As if the persons still had their first numbers and the video began where it did."""
+        roles = sorted((name_of[person], role) for person, role in event.roles)
+        return event.type, event.start - 30_000, event.end - 30_000, roles
+
+    first = detect(everybody().sample(rate))
+    assert {event.type for event in first} == set(TYPES)
+    second = detect(replace(everybody().renumbered(of_name), shift=1000.0).sample(rate))
+    assert sorted(plain(event) for event in second) == sorted((e.type, e.start, e.end, sorted(e.roles)) for e in first)
 
 
 @pytest.mark.parametrize("fps", [23.976, 29.97, 59.94])
