@@ -219,9 +219,11 @@ function takeVideo(file) {
   }
   upload.file = file;
   upload.abort = new AbortController();
-  if (file.size === 0) upload.show("failed", "The file is empty: it has 0 bytes.");
-  else if (file.size > settings.limit) upload.show("failed", `The file is larger than this studio accepts (${bytes(settings.limit)}).`);
-  else upload.show("waiting", "Waiting for its turn.");
+  const refused =
+    (file.size === 0 && "The file is empty: it has 0 bytes.") ||
+    (file.size > settings.limit && `The file is larger than this studio accepts (${bytes(settings.limit)}).`);
+  upload.show(refused ? "failed" : "waiting", refused || "Waiting for its turn.");
+  if (refused) upload.againButton.hidden = true; // the same file would be refused again
 }
 
 function setUp() {
