@@ -243,6 +243,30 @@ def test_triage_page_lists_what_waits(video: Video, proposal: Event, people: Any
     assert as_user(people.vera).get("/p/one/triage/").status_code == 403
 
 
+def test_triage_names_the_people_and_through_a_merge_the_one_who_stays(
+    video: Video, pair: Any, people: Any, as_user: Any, django_assert_max_num_queries: Any
+) -> None:
+    ann, ben = pair
+    twin, twins_twin = make_person(video), make_person(video)
+    make_proposal(video, "mutual_gaze", 10, 60, [(twins_twin, "member"), (ben, "member")], confidence=0.2)
+    make_proposal(video, "gaze_following", 70, 90, [(ben, "leader"), (ann, "follower")], confidence=0.3)
+    edit(video, people.bob, "person.merge", twins_twin.id, 1, into=str(twin.id))
+    edit(video, people.bob, "person.merge", twin.id, 1, into=str(ann.id))
+    client = as_user(people.bob)
+    items = client.get("/api/v1/projects/one/triage").json()["items"]
+    assert [item["people"] for item in items] == [["Ann", "Person 1"], ["Ann", "Person 1"]]
+    with django_assert_max_num_queries(12):
+        page = client.get("/p/one/triage/").content.decode()
+    assert page.count("<td>Ann, Person 1</td>") == 2 and "20 %" in page
+
+
+def test_asking_twice_for_a_derivation_queues_one(video: Video, people: Any, as_user: Any, monkeypatch: Any) -> None:
+    monkeypatch.setattr("webapp.jobs.broker.send", lambda **_: True)
+    client = as_user(people.bob)
+    asked = [post(client, f"/api/v1/videos/{video.id}/derive", {}).json()["job"] for _ in range(2)]
+    assert asked[0] == asked[1]
+
+
 def test_an_edit_of_somebody_else_is_not_saved_under_this_login(
     video: Video, proposal: Event, people: Any, as_user: Any
 ) -> None:

@@ -235,11 +235,32 @@ def test_provenance_is_saved(people: SimpleNamespace, as_user: Any, video: Any) 
 def test_accepting_and_discarding_a_run(people: SimpleNamespace, as_user: Any, video: Any) -> None:
     client = as_user(people.cora)
     run = Run.objects.create(video=video, profile="embedded")
-    client.post(f"/v/{video.id}/runs/{run.id}/accept/", {"action": "accept"})
+    for _ in range(2):  # asked twice, it is done once
+        client.post(f"/v/{video.id}/runs/{run.id}/accept/", {"action": "accept"})
     assert Job.objects.get(kind="accept").parameters == {"run": str(run.id)}
     other = Run.objects.create(video=video, profile="embedded")
     client.post(f"/v/{video.id}/runs/{other.id}/accept/", {"action": "discard"})
     assert not Run.objects.filter(id=other.id).exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "page"),
+    [
+        ("/v/{video}/perceive/", "/v/{video}/details/"),
+        ("/v/{video}/runs/{run}/accept/", "/v/{video}/details/"),
+        ("/p/one/perceive/", "/p/one/"),
+        ("/me/name/", "/me/"),
+    ],
+)
+def test_what_forms_post_to_leads_to_their_page(
+    people: SimpleNamespace, as_user: Any, video: Any, asked: str, page: str
+) -> None:
+    run = Run.objects.create(video=video, profile="embedded")
+    client = as_user(people.cora)
+    answer = client.get(asked.format(video=video.id, run=run.id), follow=True)
+    assert answer.redirect_chain == [(page.format(video=video.id), 302)]
+    assert "Nothing was changed" in answer.content.decode()
+    assert client.put(asked.format(video=video.id, run=run.id)).status_code == 405
 
 
 def test_deleting_needs_the_name(
