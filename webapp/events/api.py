@@ -170,7 +170,8 @@ def _derivation(request: UserRequest, derivation_id: UUID, action: Any) -> Deriv
 
 @router.get("/videos/{uuid:video_id}/stream")
 async def stream(request: UserRequest, video_id: UUID) -> StreamingHttpResponse:
-    """Server-sent events: `revision` when somebody saved, `job` while the video's jobs move.
+    """Server-sent events: `revision` when somebody saved, `job` while the video's jobs move; a job's `run` is the id of
+    the run it makes (perceive) or accepts (accept), else null.
 
     Access is looked up again at every step, so a removed member stops hearing.
     """
@@ -195,6 +196,7 @@ def _state(user: Any, video_id: UUID) -> list[live.Message]:
                 "share": round(job.share, 3),
                 "error": job.error,
                 "result": job.result if job.kind in ("derive", "accept") else {},
+                "run": job.parameters.get("run"),
             },
         )
         for job in reversed(recent)
