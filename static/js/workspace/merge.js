@@ -53,7 +53,7 @@ export class MergeView {
     this.folded = BY_FIELD.has(record.kind) ? behind.filter((one) => one.kind === record.kind) : [];
     this.later = behind.filter((one) => !this.folded.includes(one) && one.kind !== "undo");
     this.mine = Object.assign({}, record.fields, ...this.folded.map((one) => one.fields));
-    const who = `${by}, ${ago(at)}`;
+    const who = `${by} (${ago(at)})`;
     if (theirs === null) {
       if (record.kind.endsWith(".delete")) return this.#end(record, null, true); // both did the same
       this.#showDeleted(record, who);
@@ -105,7 +105,7 @@ export class MergeView {
     );
     this.body.replaceChildren(
       h("p", {
-        text: `You and ${who} changed the same thing: ${record.label}. Choose for each field; nothing is saved until you do.`,
+        text: `You and ${who} both changed the same thing: ${record.label}. Choose for each field; nothing is saved until you do.`,
       }),
       h(
         "table",
