@@ -57,6 +57,32 @@ def _read(
         reader.close()
 
 
+class Pictures:
+    """Turns decoded frames of one file into upright BGR pictures, all of the size of the first frame.
+
+    `longest` bounds their longer side in pixels.
+    """
+
+    def __init__(self, longest: int | None = None) -> None:
+        self.longest = longest
+        self.size: tuple[int, int] | None = None  # width and height upright
+        self._reformatter = VideoReformatter()  # one for all frames: setting it up costs as much as a small picture
+
+    def measure(self, source: Source, frame: Any) -> None:
+        """Take size and orientation from the first frame of the file."""
+        self._orientation = orientation.of_frame(frame)
+        width, height = self._orientation.size(*source.size(frame))
+        scale = 1 if self.longest is None else min(1, self.longest / max(width, height))
+        self.size = max(1, round(width * scale)), max(1, round(height * scale))
+
+    def of(self, frame: Any) -> NDArray[np.uint8]:
+        assert self.size is not None
+        width, height = self._orientation.size(*self.size)
+        averaged = None if self.longest is None else "AREA"  # three times faster than bicubic
+        scaled = self._reformatter.reformat(frame, width, height, "bgr24", interpolation=averaged, threads=1)
+        return np.ascontiguousarray(self._orientation.apply(scaled.to_ndarray()))
+
+
 class _Reader:
     """Walks through the frames of a file forwards and knows the number of each."""
 
@@ -64,9 +90,7 @@ class _Reader:
         self, path: Path, index: FrameIndex, wanted: NDArray[np.int64], gap: int, longest: int | None = None
     ) -> None:
         self.path = path
-        self.longest = longest
-        self.size: tuple[int, int] | None = None  # of upright pictures, by the first frame of the file
-        self.reformatter = VideoReformatter()  # one for all frames: setting it up costs as much as a small picture
+        self.pictures = Pictures(longest)
         self.gap = gap
         self.last = -1  # number of the frame decoded last
         self.source: Source = open_source(path)
@@ -91,10 +115,10 @@ class _Reader:
             if known is None:
                 continue
             self.last = known
-            if self.size is None:
-                self._measure(frame)
+            if self.pictures.size is None:
+                self.pictures.measure(self.source, frame)
             if known == number:
-                return self._picture(frame)
+                return self.pictures.of(frame)
             if known > number:
                 break
         if self.leaves_out:  # once more, for a decoder that got out of step without the frames it was spared
@@ -111,7 +135,7 @@ class _Reader:
 
     def _passes_over(self, stamp: int) -> bool:
         """Whether a packet holds a frame of the index that nobody wants, by its timestamp."""
-        if not self.leaves_out or self.size is None:
+        if not self.leaves_out or self.pictures.size is None:
             return False
         number = int(np.searchsorted(self.stamps, stamp))
         return number < len(self.stamps) and self.stamps[number] == stamp and not self.wanted[number]
@@ -128,26 +152,13 @@ class _Reader:
         number = int(np.searchsorted(self.stamps, stamp))
         return number if number < len(self.stamps) and self.stamps[number] == stamp else None
 
-    def _measure(self, frame: Any) -> None:
-        self.orientation = orientation.of_frame(frame)
-        width, height = self.orientation.size(*self.source.size(frame))
-        scale = 1 if self.longest is None else min(1, self.longest / max(width, height))
-        self.size = max(1, round(width * scale)), max(1, round(height * scale))
-
-    def _picture(self, frame: Any) -> NDArray[np.uint8]:
-        assert self.size is not None
-        width, height = self.orientation.size(*self.size)
-        averaged = None if self.longest is None else "AREA"  # three times faster than bicubic
-        scaled = self.reformatter.reformat(frame, width, height, "bgr24", interpolation=averaged, threads=1)
-        return np.ascontiguousarray(self.orientation.apply(scaled.to_ndarray()))
-
     def _seek(self, number: int) -> None:
         """Continue from the last key frame shown at or before a frame; from the start when there is none before."""
-        if self.size is None:  # pictures may change size in mid-stream: the first one decides
+        if self.pictures.size is None:  # pictures may change size in mid-stream: the first one decides
             first = next(self.frames, None)
             if first is None:
                 return
-            self._measure(first)
+            self.pictures.measure(self.source, first)
         stamp, back = int(self.stamps[number]), 0
         while stamp - back >= self.stamps[0]:
             key = self._key_frame(stamp - back)

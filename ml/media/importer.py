@@ -1,9 +1,10 @@
-"""Import of a video: one decode of the source gives frame index and proxy; pictures and waveform come from the proxy.
+"""Import of a video: one decode of the source gives frame index, changes between frames, and proxy; pictures and
+waveform come from the proxy.
 
 Files written into the output folder, each complete or not there:
 
     facts.json    what `import.json` will say, written with the index
-    frames.npz    the frame index (`FrameIndex.load`)
+    frames.npz    the frame index with the changes between frames (`FrameIndex.load`)
     proxy.mp4     the browser's copy (`ml.media.proxy`), renamed to this name only after its timestamps were compared
     poster.jpg, strip.jpg, strip.json   (`ml.media.pictures`)
     waveform.bin  only with sound (`ml.media.waveform`)
@@ -24,7 +25,7 @@ import hashlib
 import json
 import time
 from collections import deque
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,8 @@ from numpy.typing import NDArray
 
 from ml.media import proxy as proxies
 from ml.media import sound
+from ml.media.changes import LONGEST, Changes
+from ml.media.decode import Pictures
 from ml.media.files import sweep, whole, write_json
 from ml.media.index import FrameIndex
 from ml.media.pictures import write_pictures
@@ -179,6 +182,7 @@ class _Decoding:
         channels = self.sound.codec_context.layout.nb_channels if self.sound else 0
         self.straight = sound.Straightener(channels, source.origin * base)
         self.size_changed = False
+        self.pictures, self.changes = Pictures(LONGEST), Changes()
         self.proxy = proxies.ProxyWriter(
             part, size, facts.orientation, base, min(rate, Fraction(240)).limit_denominator(1001), channels
         )
@@ -197,13 +201,16 @@ class _Decoding:
                 raise refuse("no picture of it can be decoded")
             if self.sound:
                 self._write_sound(None)
-            index = self.timeline.index(self.tally.errors)
+            index = replace(self.timeline.index(self.tally.errors), changes=self.changes.values)
             self.proxy.finish(int(index.pts[-1]))
         self.progress("proxy", 1.0)
         return index
 
     def _video(self, packet: Any) -> None:
         for frame in decode(packet, self.tally):
+            if self.pictures.size is None:
+                self.pictures.measure(self.source, frame)
+            self.changes.push(self.pictures.of(frame))
             self.waiting.append(frame)
             self._place(self.timeline.push(self.source.stamp(frame), frame.duration))
             self._check_limits()

@@ -26,6 +26,8 @@ class FrameIndex:
     damaged: how often decoding failed.
     decoded: int64[N] or None, the timestamps as the file gives them where they differ from `pts` (`MISSING` for none);
         only what finds frames in the source file needs them.
+    changes: float32[N] or None, how much each frame differs from the one before (`ml.media.changes`), where whoever
+        made the index looked at the pictures too.
     """
 
     pts: NDArray[np.int64]
@@ -34,6 +36,7 @@ class FrameIndex:
     nudged: int = 0
     damaged: int = 0
     decoded: NDArray[np.int64] | None = None
+    changes: NDArray[np.float32] | None = None
 
     @property
     def frames(self) -> int:
@@ -92,6 +95,8 @@ class FrameIndex:
         }
         if self.decoded is not None:
             arrays["decoded"] = self.decoded
+        if self.changes is not None:
+            arrays["changes"] = self.changes
         with whole(path) as part, part.open("wb") as file:
             np.savez_compressed(file, allow_pickle=False, **arrays)
 
@@ -101,8 +106,9 @@ class FrameIndex:
         with np.load(path, allow_pickle=False) as data:
             numerator, denominator = data["time_base"].tolist()
             interpolated, nudged, damaged = data["counts"].tolist()
-            decoded = data.get("decoded")
-            return cls(data["pts"], Fraction(numerator, denominator), interpolated, nudged, damaged, decoded)
+            time_base = Fraction(numerator, denominator)
+            repaired = interpolated, nudged, damaged
+            return cls(data["pts"], time_base, *repaired, data.get("decoded"), data.get("changes"))
 
 
 def sample_frames(index: FrameIndex, start: int, end: int, rate: float | Fraction) -> NDArray[np.int64]:

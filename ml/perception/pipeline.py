@@ -1,9 +1,10 @@
 """A perception run: a video in, `run.json` and `samples.parquet` out.
 
-Stages: shots (cuts), people (all that looks at frames, in pieces of some seconds, by several processes), tracks, gaze
-(pitch bias, targets), identity, write. The pieces lie in `work/` inside the output folder until the run is complete:
-after any interruption, kill -9 included, the same call in the same folder continues, and its `samples.parquet` has the
-same bytes as an undisturbed run's, whatever the number of processes. No stage holds more than a piece in memory.
+Stages: shots (cuts, from the changes that the index holds; without them the frames are decoded for it), people (all
+that looks at frames, in pieces of some seconds, by several processes), tracks, gaze (pitch bias, targets), identity,
+write. The pieces lie in `work/` inside the output folder until the run is complete: after any interruption, kill -9
+included, the same call in the same folder continues, and its `samples.parquet` has the same bytes as an undisturbed
+run's, whatever the number of processes. No stage holds more than a piece in memory.
 """
 
 from __future__ import annotations
@@ -208,9 +209,12 @@ def find_shots(run: Run, pool: Pool | Here, progress: Progress) -> None:
     from ml.perception import shots
 
     with run.stage("shots", progress):
-        tasks = tasks_for("cuts", piece_bounds(run.index.zeroed[:-1], CUTS_PIECE_S))
-        run_tasks(run, pool, "shots", tasks, progress)
-        cuts = [cut for task in tasks for cut in json.loads(task.result(run.work).read_text())]
+        if run.index.changes is not None:
+            cuts = shots.peaks(run.index.changes).tolist()
+        else:
+            tasks = tasks_for("cuts", piece_bounds(run.index.zeroed[:-1], CUTS_PIECE_S))
+            run_tasks(run, pool, "shots", tasks, progress)
+            cuts = [cut for task in tasks for cut in json.loads(task.result(run.work).read_text())]
         run.shots = shots.shots(cuts, run.index)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from rich.console import Console
 from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
+from ml.media.changes import LONGEST, Changes
+from ml.media.decode import Pictures
 from ml.media.errors import MediaError
 from ml.media.importer import DEFAULT_RATE
 from ml.media.index import FrameIndex
@@ -69,7 +72,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def index_of(video: Path, progress: Progress) -> FrameIndex:
-    """The frame index of a file that was not imported, by decoding it once. Raises MediaError."""
+    """The frame index, with changes, of a file that was not imported, by decoding it once. Raises MediaError."""
     facts = probe(video)
     step = 1 / (facts.average_rate or DEFAULT_RATE)
     with open_source(video) as source:
@@ -77,7 +80,11 @@ def index_of(video: Path, progress: Progress) -> FrameIndex:
         timeline = Timeline(
             source.time_base, max(1, round(step / source.time_base)), source.origin, source.starts_at_zero
         )
+        pictures, changes = Pictures(LONGEST), Changes()
         for frame in source.frames(tally):
+            if pictures.size is None:
+                pictures.measure(source, frame)
+            changes.push(pictures.of(frame))
             timeline.push(source.stamp(frame), frame.duration)
             passed = float(timeline.pts[-1] * source.time_base) if timeline.pts else 0.0
             progress("index", min(1.0, passed / facts.claimed_seconds) if facts.claimed_seconds else 0.0)
@@ -85,7 +92,7 @@ def index_of(video: Path, progress: Progress) -> FrameIndex:
         if not timeline.pts:
             raise refuse("no picture of it can be decoded")
     progress("index", 1.0)
-    return timeline.index(tally.errors)
+    return replace(timeline.index(tally.errors), changes=changes.values)
 
 
 def run(video: Path, out: Path, options: Options, progress: Progress) -> dict[str, Any]:

@@ -9,7 +9,6 @@ import sys
 import time
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import psutil
@@ -118,14 +117,9 @@ def test_progress_comes_often_and_rises(finished: Finished) -> None:
         assert shares == sorted(shares)
 
 
-def test_speed_and_memory(finished: Finished, figure: Any) -> None:
-    wall = sum(finished.run["seconds"].values())
-    figure("perception, demo clip", 22 / wall, "x real time", budget=2.5, at_least=True)
-    spent = sum(finished.run["processor_seconds"].values())
-    figure("perception, demo clip, processor time of the frames", spent, "s")
-    figure("perception, peak memory of all processes", finished.run["peak_rss_mb"], "MB", budget=1500)
+def test_memory_and_processor_time_are_bounded(finished: Finished) -> None:
     assert finished.run["peak_rss_mb"] < 1500
-    assert spent < 22  # two cores at 2.5 times real time are 17.6 s; the machine may be shared
+    assert sum(finished.run["processor_seconds"].values()) < 22  # two cores have 17.6 s at 2.5 times real time
 
 
 def test_mirrored_faces_look_the_other_way(demo: Demo) -> None:
@@ -152,6 +146,36 @@ def test_mirrored_faces_look_the_other_way(demo: Demo) -> None:
 def test_the_number_of_processes_does_not_matter(demo: Demo, finished: Finished, tmp_path: Path, workers: int) -> None:
     perceive(video=demo.path, index=demo.index, out=tmp_path, options=Options(workers=workers))
     assert (tmp_path / "samples.parquet").read_bytes() == (finished.folder / "samples.parquet").read_bytes()
+
+
+def test_an_index_without_changes_gives_the_same(demo: Demo, finished: Finished, tmp_path: Path) -> None:
+    assert demo.index.changes is not None
+    bare, calls = replace(demo.index, changes=None), []
+    run = perceive(
+        video=demo.path, index=bare, out=tmp_path, options=Options(),
+        progress=lambda stage, share: calls.append(share) if stage == "shots" else None,
+    )  # fmt: skip
+    assert run["shots"] == finished.run["shots"]
+    assert len(calls) > 5 and calls == sorted(calls)
+    assert (tmp_path / "samples.parquet").read_bytes() == (finished.folder / "samples.parquet").read_bytes()
+
+
+def test_cancelled_while_it_decodes_for_cuts_it_stops_and_continues(demo: Demo, tmp_path: Path) -> None:
+    def stop(stage: str, share: float) -> None:
+        seen.append((stage, share))
+        if share > 0.3:
+            asked.append(time.monotonic())
+            raise Cancelled
+
+    asked: list[float] = []
+    seen: list[tuple[str, float]] = []
+    bare = replace(demo.index, changes=None)
+    with pytest.raises(Cancelled):
+        perceive(video=demo.path, index=bare, out=tmp_path, options=Options(), progress=stop)
+    assert time.monotonic() - asked[0] < 2
+    assert seen[-1][0] == "shots" and 0.3 < seen[-1][1] < 1
+    assert not children_with("ml.perception.worker")
+    assert not (tmp_path / "run.json").exists()
 
 
 def test_without_identity_nothing_is_compared(demo: Demo, finished: Finished, tmp_path: Path) -> None:

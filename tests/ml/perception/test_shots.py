@@ -9,6 +9,7 @@ import av
 import numpy as np
 import pytest
 
+from ml.media.changes import LONGEST
 from ml.media.decode import read_frames
 from ml.media.index import FrameIndex
 from ml.perception import shots
@@ -52,6 +53,7 @@ def test_cuts_are_frames_of_the_index(clip: Path, index: FrameIndex) -> None:
     looked: list[int] = []
     assert shots.candidates(clip, index, 0, index.frames, looked.append) == CUTS
     assert looked == list(range(index.frames))
+    assert index.changes is not None and shots.peaks(index.changes).tolist() == CUTS
     assert index.zeroed[CUTS] == pytest.approx([2.0, 5.0])
 
 
@@ -71,7 +73,7 @@ def by_scenedetect(path: Path, index: FrameIndex) -> list[int]:
 
     detector = AdaptiveDetector(min_scene_len=1)
     found = []
-    for number, bgr in read_frames(path, index, longest=shots.LONGEST):
+    for number, bgr in read_frames(path, index, longest=LONGEST):
         found += [cut.frame_num for cut in detector.process_frame(FrameTimecode(number, fps=1.0), bgr)]
     return found
 
