@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 import sys
 from typing import NoReturn
 
@@ -13,6 +14,8 @@ from webapp.lib.datafolder import data_folder, take_data_option
 def main() -> None:
     sys.argv[1:] = take_data_option(sys.argv[1:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+    if sys.argv[1:2] == ["doctor"] and not os.environ.get("SIGHTLINE_PRODUCTION"):
+        os.environ.setdefault("SIGHTLINE_SECRET_KEY", secrets.token_urlsafe(64))  # it looks, and makes nothing
     try:
         from webapp.studio import early
 
@@ -33,6 +36,8 @@ def check_settings() -> None:
         settings.DATA  # noqa: B018
     except ImproperlyConfigured as error:
         refuse(str(error))
+    except (FileExistsError, NotADirectoryError):
+        refuse(f"The data folder {data_folder()} cannot be used: there is a file in its place.")
     except OSError as error:
         refuse(f"The data folder {data_folder()} cannot be used: {error.strerror}.")
 

@@ -9,5 +9,6 @@ import django
 from webapp.lib.handler import OneHopHandler
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
+os.environ.setdefault("SIGHTLINE_DB_POOL", "16")
 django.setup(set_prefix=False)
 application = OneHopHandler()

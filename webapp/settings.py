@@ -7,7 +7,7 @@ STORAGE_URL            file:///folder or s3://bucket/prefix?endpoint=URL instead
 SIGHTLINE_SECRET_KEY   signing key; required, and checked for strength, when SIGHTLINE_PRODUCTION is set
 SIGHTLINE_PRODUCTION   1: secure cookies, host names from SIGHTLINE_HOSTS, no debug
 SIGHTLINE_HOSTS        comma-separated host names that may be asked for
-SIGHTLINE_DB_POOL      database connections of one process (default 16), 0: no pool
+SIGHTLINE_DB_POOL      database connections of one process (default: 16 for pages, else no pool)
 SIGHTLINE_DEVICES      what gpu and train jobs lease on this machine, such as cuda:0,cuda:1 (default: its GPUs)
 SIGHTLINE_HEARTBEAT_LIMIT   seconds after which a silent job is taken from its worker (default 120)
 SIGHTLINE_POSTGRES     folder of other PostgreSQL programs than the wheel's
@@ -21,13 +21,14 @@ from __future__ import annotations
 import os
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
+from urllib.parse import quote
 
 import environ
 import pghistory
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
+from webapp.lib import environment
 from webapp.lib.datafolder import data_folder, secret_key, socket_folder
 from webapp.lib.storage_url import storage_settings
 
@@ -101,8 +102,7 @@ TEMPLATES = [
 
 # Database: DATABASE_URL, else the embedded cluster on a unix socket
 if os.environ.get("DATABASE_URL"):
-    DATABASES: dict[str, dict[str, Any]] = {"default": env.db("DATABASE_URL")}
-    DATABASES["default"]["HOST"] = unquote(DATABASES["default"]["HOST"])  # a socket folder arrives as %2F...
+    DATABASES: dict[str, dict[str, Any]] = {"default": environment.postgres("DATABASE_URL")}
 else:
     DATABASES = {
         "default": {
@@ -112,14 +112,15 @@ else:
             "HOST": str(SOCKETS),
         }
     }
-# A pool, since under ASGI every request may run in another thread; 0 for workers, which fork
-POOL = env.int("SIGHTLINE_DB_POOL", default=16)
+# A pool where every request may run in another thread (webapp/asgi.py asks for it); none for workers, which fork
+POOL = environment.whole_number("SIGHTLINE_DB_POOL", default=0)
 if POOL:
     DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": POOL, "timeout": 10}
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Background work (see workers/app.py)
-CELERY_BROKER_URL = os.environ.get("BROKER_URL") or f"redis+socket://{quote(str(SOCKETS / 'valkey.sock'), safe='/')}"
+OWN_BROKER = f"redis+socket://{quote(str(SOCKETS / 'valkey.sock'), safe='/')}"
+CELERY_BROKER_URL = environment.broker("BROKER_URL") or OWN_BROKER
 CELERY_TASK_ACKS_LATE = True
 CELERY_TASK_REJECT_ON_WORKER_LOST = True
 CELERY_WORKER_PREFETCH_MULTIPLIER = 1
@@ -127,6 +128,7 @@ CELERY_TASK_DEFAULT_QUEUE = "cpu"
 CELERY_TASK_IGNORE_RESULT = True
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
+HEARTBEAT_LIMIT_S = environment.whole_number("SIGHTLINE_HEARTBEAT_LIMIT", default=120)
 # The visibility timeout must exceed the longest training run: a shorter one runs a task twice
 CELERY_BROKER_TRANSPORT_OPTIONS = {
     "visibility_timeout": 43_200,
@@ -194,7 +196,7 @@ MEDIA_ACCEL = env.str("SIGHTLINE_ACCEL", default="")
 
 # Uploads arrive in pieces of at most this size (a proxy that limits bodies needs only this much)
 UPLOAD_PIECE_BYTES = 8 * 1024 * 1024
-UPLOAD_LIMIT_BYTES = env.int("SIGHTLINE_UPLOAD_LIMIT", default=64 * 1024**3)
+UPLOAD_LIMIT_BYTES = environment.whole_number("SIGHTLINE_UPLOAD_LIMIT", default=64 * 1024**3)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 
 USE_TZ = True

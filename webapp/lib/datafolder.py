@@ -15,6 +15,7 @@ import contextlib
 import hashlib
 import os
 import secrets
+import sys
 import tempfile
 from pathlib import Path
 
@@ -33,7 +34,8 @@ def take_data_option(arguments: list[str]) -> list[str]:
         if word == "--data":
             folder = next(words, None)
             if folder is None:
-                raise SystemExit("--data needs a folder.")
+                print("--data needs a folder.", file=sys.stderr)
+                raise SystemExit(2)
             os.environ["SIGHTLINE_DATA"] = folder
         elif word.startswith("--data="):
             os.environ["SIGHTLINE_DATA"] = word.removeprefix("--data=")

@@ -12,6 +12,8 @@ PORT = 8420
 
 def listen(port: int | None) -> socket.socket:
     """A listening socket on 127.0.0.1: the port asked for, else the first free one from 8420. Raises StudioError."""
+    if port is not None and not 1 <= port <= 65535:
+        raise StudioError(f"Port {port} cannot be used: ports go from 1 to 65535.")
     for number in [port] if port is not None else range(PORT, PORT + 100):
         listening = socket.socket()
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -19,11 +21,10 @@ def listen(port: int | None) -> socket.socket:
             listening.bind(("127.0.0.1", number))
             listening.listen(256)
             return listening
-        except (OSError, OverflowError) as error:
+        except OSError as error:
             listening.close()
             if port is not None:
-                cause = getattr(error, "strerror", None) or error
-                raise StudioError(f"Port {port} cannot be used: {cause}.") from error
+                raise StudioError(f"Port {port} cannot be used: {error.strerror}.") from error
     raise StudioError(f"No port from {PORT} to {PORT + 99} is free; name one with --port.")
 
 

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from argparse import ArgumentParser
 from pathlib import Path
@@ -16,6 +17,7 @@ from rich.console import Console
 
 from webapp.lib.errors import Refused
 from webapp.studio.errors import BAD_INPUT, INTERRUPTED, StudioError
+from webapp.studio.output import check_target
 
 
 class StudioCommand(BaseCommand):
@@ -37,12 +39,17 @@ class StudioCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
+            if options.get("json"):
+                check_target(options["json"])
             code = self.work(**options)
         except StudioError as error:
             self.screen.print(str(error), style="red")
             code = error.code
         except Refused as error:
             self.screen.print(error.sentence, style="red")
+            code = BAD_INPUT
+        except OSError as error:
+            self.screen.print(about_files(error, self.data), style="red")
             code = BAD_INPUT
         except KeyboardInterrupt:
             self.screen.print("Interrupted.")
@@ -53,3 +60,12 @@ class StudioCommand(BaseCommand):
     def work(self, **options: Any) -> int:
         """Do it; the exit code."""
         raise NotImplementedError
+
+
+def about_files(error: OSError, data: Path) -> str:
+    """A sentence for a file or folder that the system refuses."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return f"The disk that holds {error.filename or data} is full."
+    if error.filename is None or error.strerror is None:
+        raise error  # not about a file: a fault of ours
+    return f"{error.filename} cannot be used: {error.strerror}."

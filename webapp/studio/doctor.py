@@ -58,12 +58,18 @@ def packages(data: Path) -> Iterator[Finding]:
 
 def folder(data: Path) -> Iterator[Finding]:
     there = next(path for path in (data, *data.parents) if path.exists())
+    if not there.is_dir():
+        yield Finding(f"The data folder {data} cannot be used: there is a file in its place.", 2)
+        return
     if not os.access(there, os.W_OK):
-        yield Finding(f"The data folder {data} cannot be written.", 2)
+        which = "be written" if there == data else f"be made: {there} cannot be written"
+        yield Finding(f"The data folder {data} cannot {which}.", 2)
         return
     free = shutil.disk_usage(there).free / 1e9
     if free < DISK_GB:
         yield Finding(f"The disk of {data} has only {free:.1f} GB left; videos and proxies need more.", 2)
+    elif there != data:
+        yield Finding(f"The data folder {data} is not there yet; the first start makes it ({free:.0f} GB are free).")
     else:
         yield Finding(f"The data folder is {data}, with {free:.0f} GB left on its disk.")
 

@@ -40,8 +40,8 @@ _begun: Early | None = None
 def begin(arguments: list[str]) -> None:
     """Begin with what these words of the command line ask for, if they are those of `up` or `demo`."""
     global _begun
-    port = port_asked(arguments)
-    if port is None:
+    options = understood(arguments)
+    if options is None:
         return
     data = data_folder()
     lock = Lock(data)
@@ -49,7 +49,7 @@ def begin(arguments: list[str]) -> None:
     try:
         if not lock.take(arguments[0]):
             return
-        listening = listen(port or None)
+        listening = listen(options.port)
         postgres = None if os.environ.get("DATABASE_URL") else embedded(data)
         if postgres is not None:
             postgres.begin()
@@ -61,12 +61,12 @@ def begin(arguments: list[str]) -> None:
         lock.free()
 
 
-def port_asked(arguments: list[str]) -> int | None:
-    """The port of an `up` or `demo`, 0 without one; None for any other command and for words not known here."""
+def understood(arguments: list[str]) -> argparse.Namespace | None:
+    """The options of an `up` or `demo`; None for any other command and for words not known here."""
     if not arguments or arguments[0] not in COMMANDS:
         return None
     parser = argparse.ArgumentParser(add_help=False, exit_on_error=False)
-    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--port", type=int)
     if arguments[0] == "demo":
         parser.add_argument("--exit", action="store_true")
         parser.add_argument("--json")
@@ -74,8 +74,7 @@ def port_asked(arguments: list[str]) -> int | None:
         known, unknown = parser.parse_known_args(arguments[1:])
     except argparse.ArgumentError:
         return None
-    port: int = known.port
-    return None if unknown else port
+    return None if unknown else known
 
 
 def take() -> Early | None:

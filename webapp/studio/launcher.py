@@ -18,11 +18,12 @@ import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 
+from django.conf import settings
 from django.db import DatabaseError, connection
 
 from webapp.jobs import broker, services
@@ -95,14 +96,30 @@ class Studio:
         if self.valkey is not None:  # nobody else's workers can be on our own broker
             broker.give_back_unacknowledged()
 
+    def doubts(self) -> Iterator[str]:
+        """Sentences on what may not work with servers of others."""
+        if not os.environ.get("BROKER_URL"):
+            return
+        if broker.waiting("cpu") is None:
+            yield "The broker of BROKER_URL does not answer: jobs wait until it does."
+        if not os.environ.get("STORAGE_URL"):
+            media = self.data / "media"
+            yield f"STORAGE_URL is not set: workers on other machines find the files only if they share {media}."
+
     def sweep(self) -> None:
-        """Remove what jobs that are over or gone left: their last worker was killed before it could."""
+        """Remove what jobs that are over or gone left: their last worker was killed before it could.
+
+        Only while no worker runs: what one stores is not registered before its job ends.
+        """
+        self.sweep_scratch()
+        library.erase_unregistered()
+        tracks.erase_unregistered()
+
+    def sweep_scratch(self) -> None:
         folders = {folder.name: folder for folder in (self.data / "work").glob("*-*-*-*-*")}
         live = Job.objects.filter(id__in=list(folders), state__in=services.LIVE).values_list("id", flat=True)
         for name in folders.keys() - {str(job_id) for job_id in live}:
             shutil.rmtree(folders[name], ignore_errors=True)
-        library.erase_unregistered()
-        tracks.erase_unregistered()
 
     def _again(self, server: Postgres | Valkey) -> Callable[[], subprocess.Popen[bytes]]:
         def start() -> subprocess.Popen[bytes]:
@@ -131,7 +148,7 @@ class Studio:
             "--without-gossip", "--without-mingle", "--without-heartbeat",
         ]  # fmt: skip
         # Celery would load all pages to check them
-        return processes.start_python(self.data, queue, options, SIGHTLINE_DB_POOL="0", CELERY_SKIP_CHECKS="1")
+        return processes.start_python(self.data, queue, options, CELERY_SKIP_CHECKS="1")
 
     def node(self, queue: str) -> str:
         """The worker's name: unique for queue, machine and data folder."""
@@ -193,6 +210,7 @@ class Studio:
         if part.name in PLACES:
             try:
                 services.requeue_of(node=self.node(part.name))
+                self.sweep_scratch()
             except DatabaseError as error:  # the reaper does it later
                 log.warning("The jobs of %s could not be queued again yet: %s", part.name, error)
 
@@ -238,22 +256,19 @@ class Studio:
         self.parts.clear()
 
 
-def reap() -> None:
-    """One round of the reaper; what fails is tried again in the next one."""
+def reap() -> bool:
+    """One round of the reaper, and whether it went well; what fails is tried again in the next one."""
     try:
-        lost, sent = services.requeue_lost(older_than=heartbeat_limit()), services.resend_waiting()
+        limit = timedelta(seconds=settings.HEARTBEAT_LIMIT_S)
+        lost, sent = services.requeue_lost(older_than=limit), services.resend_waiting()
         if lost or sent:
             log.info("Reaper: %d jobs of dead workers queued again, %d messages sent again.", lost, sent)
     except DatabaseError as error:
-        log.warning("Reaper: %s", error)
+        log.warning("Reaper: %s", str(error).strip().splitlines()[0])
+        return False
     finally:
         connection.close()
-
-
-def heartbeat_limit() -> timedelta:
-    """How old a heartbeat may be: SIGHTLINE_HEARTBEAT_LIMIT in seconds, else two minutes."""
-    seconds = os.environ.get("SIGHTLINE_HEARTBEAT_LIMIT")
-    return timedelta(seconds=float(seconds)) if seconds else services.HEARTBEAT_LIMIT
+    return True
 
 
 def ending(code: int) -> str:

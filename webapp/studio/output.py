@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import Any
 
+from webapp.studio.errors import StudioError
+
+
+def check_target(where: str) -> None:
+    """Raises StudioError when nothing can be written there, so that nobody works for minutes first."""
+    path = Path(where)
+    if where == "-":
+        return
+    if path.is_dir():
+        raise StudioError(f"The results cannot be written to {where}: it is a folder.")
+    if not path.parent.is_dir():
+        raise StudioError(f"The results cannot be written to {where}: there is no folder {path.parent}.")
+    if not os.access(path.parent, os.W_OK):
+        raise StudioError(f"The results cannot be written to {where}: the folder cannot be written.")
+
 
 def write_json(where: str, objects: list[dict[str, Any]], *, several: bool) -> None:
-    """Write to a file, or to standard output for `-`; the file appears when it is whole."""
+    """Write to a file, or to standard output for `-`; the file appears when it is whole. Raises StudioError."""
     text = "".join(json.dumps(o) + "\n" for o in objects) if several else json.dumps(objects[0], indent=2) + "\n"
     if where == "-":
         sys.stdout.write(text)
@@ -17,5 +33,9 @@ def write_json(where: str, objects: list[dict[str, Any]], *, several: bool) -> N
         return
     path = Path(where)
     fresh = path.with_name(f".{path.name}.new")
-    fresh.write_text(text)
-    fresh.replace(path)
+    try:
+        fresh.write_text(text)
+        fresh.replace(path)
+    except OSError as error:
+        fresh.unlink(missing_ok=True)
+        raise StudioError(f"The results cannot be written to {where}: {error.strerror}.") from error

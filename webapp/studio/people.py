@@ -30,7 +30,7 @@ def site_admin() -> User:
 
 def person(name: str | None) -> User:
     """The user of this name, or the first site admin. Raises StudioError."""
-    if not name:
+    if name is None:
         return site_admin()
     user = User.objects.filter(username=name, is_active=True).first()
     if user is None:

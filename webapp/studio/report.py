@@ -53,20 +53,24 @@ def peak_of(job: Job | None, manifest: dict[str, Any]) -> float:
 
 
 def show(found: dict[str, Any], screen: Console) -> None:
-    """The report as tables."""
+    """The report as tables; one that would be empty is left out."""
     shots = Table("shot", "frames", "persons", "faces", title="Shots", title_justify="left")
     for number, shot in enumerate(found["shots"], 1):
         span = f"{shot['start_frame']} - {shot['end_frame'] - 1}"
         shots.add_row(str(number), span, str(shot["persons"]), str(shot["faces"]))
-    screen.print(shots)
-    events = Table("events", "count", title=f"{found['gaze_samples']} gaze samples", title_justify="left")
+    if found["shots"]:
+        screen.print(shots)
+    screen.print(f"{found['gaze_samples']} gaze samples, {sum(found['events'].values())} events")
+    events = Table("events", "count")
     for name, count in found["events"].items():
         events.add_row(name.replace("_", " "), str(count))
-    screen.print(events)
+    if found["events"]:
+        screen.print(events)
     times = Table("stage", "seconds", title="Time", title_justify="left")
     for stage, seconds in found["seconds"].items():
         times.add_row(stage, f"{seconds:.1f}")
-    screen.print(times)
+    if found["seconds"]:
+        screen.print(times)
     factor = found["realtime_factor"]
-    speed = f"{factor:.2f} x real time" if factor else "speed unknown"
-    screen.print(f"Perception: {speed}, {found['peak_rss_mb']:.0f} MB at its peak")
+    if factor:
+        screen.print(f"Perception: {factor:.2f} x real time, {found['peak_rss_mb']:.0f} MB at its peak")

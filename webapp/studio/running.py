@@ -51,6 +51,8 @@ def run_studio(data: Path, what: str, port: int | None, screen: Console) -> Iter
         with orderly_signals():
             studio.start_web(port, begun)  # loads its code while the database starts
             studio.start_services()
+            for sentence in studio.doubts():
+                screen.print(sentence, style="yellow")
             studio.wait_for_web()
             studio.start_workers()
             studio.start_reaper()

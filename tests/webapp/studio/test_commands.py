@@ -80,12 +80,59 @@ def test_perceive_says_what_it_cannot_find(manage: Any, root: Path) -> None:
         (("ingest", "--project", "new", "--manifest", "none.csv"), "cannot be read"),
         (("import-run", "none"), "There is no file or folder none"),
         (("login-link", "--user", "nobody-here"), "There is no user 'nobody-here'"),
+        (("login-link", "--hours", "0"), "between 1 and 72 hours"),
+        (("up", "--port", "70000"), "Port 70000 cannot be used: ports go from 1 to 65535."),
+        (("demo", "--json", "/nowhere/x.json"), "cannot be written to /nowhere/x.json: there is no folder /nowhere."),
+        (("ingest", "none.mp4", "--project", "new", "--json", "/"), "cannot be written to /: it is a folder."),
+        (("reaper", "--once"), "Reaper: "),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(manage: Any, words: tuple[str, ...], sentence: str) -> None:
     done = manage(*words)
     assert done.returncode == 2 and sentence in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1 and done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "sentence"),
+    [
+        ("SIGHTLINE_SECRET_KEY", "weak", "SIGHTLINE_SECRET_KEY is too weak"),
+        ("STORAGE_URL", "ftp://x", "neither file:///folder nor s3://"),
+        ("DATABASE_URL", "nonsense", "DATABASE_URL is not of the form postgres://"),
+        ("DATABASE_URL", "postgres://x@127.0.0.1:1/x", "The database cannot be used: "),
+        ("BROKER_URL", "nonsense", "BROKER_URL does not begin with redis://"),
+        ("SIGHTLINE_DB_POOL", "many", "SIGHTLINE_DB_POOL must be a whole number, not 'many'."),
+        ("SIGHTLINE_HEARTBEAT_LIMIT", "-1", "SIGHTLINE_HEARTBEAT_LIMIT must be a whole number, not '-1'."),
+    ],
+)
+def test_a_wrong_variable_is_one_sentence(manage: Any, variable: str, value: str, sentence: str) -> None:
+    done = manage("login-link", **{variable: value})
+    assert done.returncode == 2 and sentence in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1 and done.stdout == ""
+
+
+def test_a_file_in_the_place_of_the_data_folder_is_said(root: Path) -> None:
+    file = root / "file"
+    file.write_text("not a folder")
+    for command, place in (("up", file), ("login-link", file / "below")):
+        done = bare(command, "--data", str(place))
+        assert (done.returncode, done.stdout) == (2, "")
+        assert done.stderr == f"The data folder {place} cannot be used: there is a file in its place.\n"
+    assert file.read_text() == "not a folder"
+
+
+def test_doctor_makes_nothing_and_knows_a_folder_that_is_not_there_yet(root: Path) -> None:
+    place = root / "not" / "yet"
+    done = bare("doctor", "--data", str(place))
+    assert f"The data folder {place} is not there yet; the first start makes it" in done.stderr
+    assert not place.parent.exists()
+
+
+def bare(*words: str) -> subprocess.CompletedProcess[str]:
+    env = {k: v for k, v in os.environ.items() if k not in ("SIGHTLINE_DATA", "DJANGO_SETTINGS_MODULE")}
+    return subprocess.run(
+        [sys.executable, "manage.py", *words], cwd=HERE, env=env, capture_output=True, text=True, timeout=100
+    )
 
 
 def test_doctor_tells_what_is_missing(manage: Any, root: Path) -> None:

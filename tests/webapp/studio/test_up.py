@@ -184,6 +184,22 @@ def test_nothing_outlives_a_killed_launcher_and_the_next_start_is_clean(start: C
     assert not scratch.exists()
 
 
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_a_first_start_may_be_ended_at_any_moment(start: Callable[..., Up], data: Path, number: signal.Signals) -> None:
+    where = data.parent / f"ended-{number.name}"
+    for seconds in (0.3, 0.8, 1.3, 2.5):
+        up = Up(where)
+        time.sleep(seconds)
+        family = up.family()
+        up.end(number)
+        assert gone(family, 10), living(family)
+        assert "Traceback" not in up.said()
+    whole = start(where=where)
+    assert whole.get("/login/") == 200
+    assert not (where / "postgres.new").exists()
+    assert whole.end(signal.SIGTERM) < STOP_S
+
+
 def test_lock_files_of_strangers_do_not_stop_the_next_start(start: Callable[..., Up], data: Path) -> None:
     start().end(signal.SIGTERM)
     # as after a power cut, when the process number belongs to somebody else by now

@@ -18,8 +18,8 @@ class Command(StudioCommand):
 
     def work(self, **options: Any) -> int:
         with orderly_signals():
-            reap()
+            well = reap()
             while not options["once"]:
                 time.sleep(REAP_S)
                 reap()
-        return 0
+        return 0 if well else 2
