@@ -1,6 +1,6 @@
 // Notices over the workspace: events that may be derived anew, a run that waits to be accepted, and how its job fares.
 
-import { h, icon } from "./dom.js";
+import { h, icon, once } from "./dom.js";
 import { TYPES } from "./vocabulary.js";
 
 const CHANGES_GAZE = new Set([
@@ -324,8 +324,8 @@ export class Banners {
     );
   }
 
-  #button(label, onclick, kind = "") {
-    return h("button", { type: "button", class: `button button-small ${kind}`, onclick, text: label });
+  #button(label, work, kind = "") {
+    return h("button", { type: "button", class: `button button-small ${kind}`, onclick: once(work), text: label });
   }
 
   #dismiss(key) {

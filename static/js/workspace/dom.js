@@ -35,8 +35,11 @@ export function icon(name, small = false) {
   return svg;
 }
 
+/** A click's listener that leaves out the second click of a double click: by then another thing may lie under it. */
+export const once = (work) => (click) => click.detail < 2 && work();
+
 /** A quiet icon button with a name that is both its tooltip and its accessible name. */
-export function iconButton(name, label, onclick, props = {}) {
+export function iconButton(name, label, work, props = {}) {
   return h(
     "button",
     {
@@ -44,7 +47,7 @@ export function iconButton(name, label, onclick, props = {}) {
       class: "button button-quiet button-icon button-small",
       title: label,
       "aria-label": label,
-      onclick,
+      onclick: once(work),
       ...props,
     },
     icon(name, true),

@@ -1,6 +1,6 @@
 // The save indicator and what stands behind it: what is not saved and why, the merge view, the login in place.
 
-import { h, icon } from "./dom.js";
+import { h, icon, once } from "./dom.js";
 import { MergeView } from "./merge.js";
 
 export class Saving {
@@ -90,8 +90,8 @@ export class Saving {
     const waits = record.kept === false ? "waits, in this tab only" : "waits";
     const words =
       { queued: waits, conflict: "somebody else changed it too" }[record.status] ?? `not saved: ${record.error}`;
-    const button = (text, onclick, kind = "") =>
-      h("button", { type: "button", class: `button button-small ${kind}`, text, onclick });
+    const button = (text, work, kind = "") =>
+      h("button", { type: "button", class: `button button-small ${kind}`, text, onclick: once(work) });
     const buttons =
       record.status === "conflict"
         ? [button("Look", () => this.#look())]

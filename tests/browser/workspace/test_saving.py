@@ -272,3 +272,18 @@ def test_somebody_taken_out_of_the_project_is_told_and_keeps_what_was_not_saved(
         )
     wait_saved(page)
     assert confirmed(scene) == 2
+
+
+def test_a_double_click_lets_one_edit_go_and_not_the_next_one(visit: Any, crew: Any, scene: Any) -> None:
+    page = visit(crew.bob).open(scene)
+    offline(page)
+    confirm_next(page, 3)
+    page.wait_for_function("() => document.querySelector('#save-state').dataset.unsaved === '3'")
+    page.click("#save-state")
+    page.locator("text=Let it go").first.dblclick()
+    page.wait_for_function("() => document.querySelector('#save-state').dataset.unsaved === '2'")
+    page.wait_for_timeout(400)
+    assert unsaved(page) == 2
+    online(page)
+    wait_saved(page)
+    assert confirmed(scene) == 2

@@ -1,6 +1,6 @@
 // The panel of an event or of one being made.
 
-import { h, icon, iconButton, uuid } from "../dom.js";
+import { h, icon, iconButton, once, uuid } from "../dom.js";
 import { STATUS_WORDS, TYPES, cycleRole, rolesMissing } from "../vocabulary.js";
 import { whySection } from "./why.js";
 
@@ -261,7 +261,7 @@ function restoreButton(inspector, story, entry) {
     title: "Make the event what it was after this edit",
     "aria-label": `Restore the event of version ${entry.version}`,
     "data-focus": `restore-${entry.edit}`,
-    onclick: () => actions.restore(entry.row),
+    onclick: once(() => actions.restore(entry.row)),
   });
 }
 

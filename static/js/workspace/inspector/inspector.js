@@ -1,7 +1,7 @@
 // The inspector at the right: whatever is selected, in the order what, who, when, why, history, comments.
 // It is built anew when its thing changes, but never under somebody's hands: while a field is being typed in it waits.
 
-import { Topics, h, icon, iconButton, isTyping } from "../dom.js";
+import { Topics, h, icon, iconButton, isTyping, once } from "../dom.js";
 import { eventPanel, manyPanel } from "./event.js";
 import { personPanel } from "./person.js";
 import { correctionPanel, coveragePanel, overviewPanel } from "./other.js";
@@ -183,12 +183,10 @@ export class Inspector extends Topics {
     set(frame);
   }
 
-  /** A button; the second click of a double click is left out, for by then another thing may lie under it. */
   button(label, iconName, work, props = {}) {
-    const onclick = (click) => click.detail < 2 && work();
     return h(
       "button",
-      { type: "button", class: "button button-small", onclick, ...props },
+      { type: "button", class: "button button-small", onclick: once(work), ...props },
       iconName && icon(iconName, true),
       h("span", { text: label }),
     );

@@ -1,6 +1,6 @@
 // The panel of a person: name, colour, where they look now, who they might also be, and their tracklets.
 
-import { h, icon, iconButton } from "../dom.js";
+import { h, icon, iconButton, once } from "../dom.js";
 import { sampleMethod } from "../method.js";
 import { CORRECTION_WORDS, KIND_WORDS } from "../vocabulary.js";
 
@@ -147,7 +147,7 @@ function gazeSection(inspector, person, mayEdit) {
             {
               type: "button",
               class: "who-person",
-              onclick: say({ kind: "person", target_person: one.id }),
+              onclick: once(say({ kind: "person", target_person: one.id })),
               "data-focus": `gaze-${one.id}`,
             },
             inspector.chip(one.id),
