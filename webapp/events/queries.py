@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count
+from django.db.models import Count, F, Func, IntegerField
 
 from webapp.accounts.access import allowed
 from webapp.accounts.models import User
@@ -18,8 +18,8 @@ from webapp.events.models import Coverage, Derivation, Edit, Event, GazeCorrecti
 from webapp.library.models import Project, Video
 from webapp.tracks.models import IdentityProposal, Person, Run, Tracklet
 
-# the page asks for a fresh bundle instead of more changes than this
-MANY_EDITS = 500
+# the page asks for a fresh bundle instead of more changes than this, in one edit or in many
+MANY_CHANGES = 500
 
 
 def bundle_json(video: Video, user: User) -> str:
@@ -114,14 +114,16 @@ def layers(video: Video) -> list[dict[str, Any]]:
 
 
 def changes_since(video: Video, revision: int) -> dict[str, Any]:
-    """Edits after a revision, oldest first; `reload` when a fresh bundle is cheaper or a whole run changed."""
-    found = list(
-        Edit.objects.filter(video=video, revision__gt=revision)
-        .select_related("user")
-        .order_by("revision")[: MANY_EDITS + 1]
-    )
-    if len(found) > MANY_EDITS or any(len(e.changes) > MANY_EDITS or e.kind == "run.accept" for e in found):
+    """Edits after a revision, oldest first; `reload` when a fresh bundle is cheaper or a whole run changed.
+
+    How much it would be is counted by the database: an edit may hold thousands of changes.
+    """
+    later = Edit.objects.filter(video=video, revision__gt=revision).order_by("revision")
+    length = Func(F("changes"), function="jsonb_array_length", output_field=IntegerField())
+    sizes = list(later.annotate(size=length).values_list("kind", "size")[: MANY_CHANGES + 1])
+    if len(sizes) > MANY_CHANGES or sum(size for _, size in sizes) > MANY_CHANGES or "run.accept" in dict(sizes):
         return {"revision": video.revision, "reload": True, "edits": []}
+    found = later.select_related("user")[: len(sizes)]
     return {
         "revision": video.revision,
         "reload": False,

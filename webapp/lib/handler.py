@@ -9,7 +9,7 @@ event loop, as always.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import IO, Any
 
@@ -20,12 +20,10 @@ from django.core.handlers.asgi import ASGIHandler, get_script_prefix
 from django.core.signals import request_started
 from django.db import close_old_connections
 from django.http import FileResponse
-from django.http.response import HttpResponseBase
 from django.urls import set_script_prefix
 
-Message = dict[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 
 
 class OneHopHandler(ASGIHandler):
@@ -53,13 +51,12 @@ class OneHopHandler(ASGIHandler):
         finally:
             body.close()
 
-    def answer(self, scope: Any, body: IO[bytes]) -> HttpResponseBase:
+    def answer(self, scope: Any, body: IO[bytes]) -> Any:
         """Everything up to the finished answer; one that streams is left open, without a database connection."""
         set_script_prefix(get_script_prefix(scope))
         request_started.send(sender=type(self), scope=scope)
-        request, response = self.create_request(scope, body)
-        if request is not None:
-            response = self.get_response(request)
+        request, unreadable = self.create_request(scope, body)
+        response: Any = self.get_response(request) if request is not None else unreadable
         response._handler_class = type(self)
         if response.streaming:
             close_old_connections()
@@ -69,7 +66,7 @@ class OneHopHandler(ASGIHandler):
             response.block_size = self.chunk_size
         return response
 
-    async def _stream(self, response: HttpResponseBase, receive: Receive, send: Send) -> None:
+    async def _stream(self, response: Any, receive: Receive, send: Send) -> None:
         """Send until the answer ends or nobody listens any more."""
         sending = asyncio.ensure_future(self.send_response(response, send))
         leaving = asyncio.ensure_future(_gone(receive))

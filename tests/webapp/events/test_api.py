@@ -7,10 +7,14 @@ import uuid
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.webapp.factories import edit, make_person, make_proposal, make_run, make_tracklet, make_video
+from tests.webapp.runs import make_filmed_video
+from webapp.events import queries
 from webapp.events.models import Derivation, Event
+from webapp.lib import storage
 from webapp.library.models import Video
 
 pytestmark = pytest.mark.django_db
@@ -156,6 +160,48 @@ def test_changes_since_a_revision(video: Video, proposal: Event, people: Any, as
     found = as_user(people.vera).get(f"/api/v1/videos/{video.id}/changes?since=1").json()
     assert (found["revision"], [e["user"] for e in found["edits"]]) == (2, ["rita"])
     assert found["edits"][0]["changes"][0]["after"]["note"] == "short"
+
+
+def test_a_page_that_missed_too_much_is_told_to_load_anew(
+    video: Video, proposal: Event, people: Any, as_user: Any, monkeypatch: Any
+) -> None:
+    """Three edits of one change each; at most two changes are sent."""
+    monkeypatch.setattr(queries, "MANY_CHANGES", 2)
+    for version in (1, 2, 3):
+        edit(video, people.bob, "event.update", proposal.id, version, end=50 - version)
+    reader = as_user(people.vera)
+    told = [reader.get(f"/api/v1/videos/{video.id}/changes?since={since}").json() for since in (0, 1, 3)]
+    assert [(one["reload"], len(one["edits"]), one["revision"]) for one in told] == [
+        (True, 0, 3),
+        (False, 2, 3),
+        (False, 0, 3),
+    ]
+
+
+def test_one_edit_with_too_many_changes_is_not_sent(
+    video: Video, pair: Any, people: Any, as_user: Any, monkeypatch: Any
+) -> None:
+    """A split of a person changes the person, makes another, and moves a tracklet: three changes."""
+    monkeypatch.setattr(queries, "MANY_CHANGES", 2)
+    tracklet = pair[0].tracklets.get()
+    edit(video, people.bob, "person.split", pair[0].id, 1, tracklets=[str(tracklet.id)], at=None, new=str(uuid.uuid4()))
+    found = as_user(people.vera).get(f"/api/v1/videos/{video.id}/changes?since=0").json()
+    assert (found["reload"], found["edits"]) == (True, [])
+
+
+def test_frame_times_are_asked_for_again_and_sent_when_they_differ(people: Any, as_user: Any) -> None:
+    """A second import may index the same file better: 25 frames a second first, 50 afterwards."""
+    video = make_filmed_video(people.one, frames=4)
+    reader, address = as_user(people.vera), f"/api/v1/videos/{video.id}/frames"
+    first = reader.get(address)
+    assert np.frombuffer(first.content, "<f8").tolist() == [0, 0.04, 0.08, 0.12, 0.16]
+    assert first["Cache-Control"] == "private, no-cache"
+    same = reader.get(address, headers={"If-None-Match": first["ETag"]})
+    assert (same.status_code, same.content, same["ETag"]) == (304, b"", first["ETag"])
+    path = storage.local_path(f"{video.blob.folder}/frames.npz")
+    np.savez(path, pts=np.arange(5), time_base=np.array([1, 50]), counts=np.zeros(3, np.int64))
+    anew = reader.get(address, headers={"If-None-Match": first["ETag"]})
+    assert (anew.status_code, np.frombuffer(anew.content, "<f8").tolist()) == (200, [0, 0.02, 0.04, 0.06, 0.08])
 
 
 def test_an_event_tells_its_story(video: Video, proposal: Event, people: Any, as_user: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import pytest
@@ -34,7 +34,7 @@ class Outer:
         note("before")
         response = self.get_response(request)
         note("after")
-        return response  # type: ignore[no-any-return]
+        return response
 
 
 def plain(request: HttpRequest) -> HttpResponse:
@@ -73,9 +73,9 @@ async def asking(request: HttpRequest) -> StreamingHttpResponse:
 urlpatterns = [path("plain/", plain), path("endless/", endless), path("asking/", asking)]
 
 
-async def talk(address: str, body: bytes = b"", *, leave_after: int | None = None) -> list[dict[str, Any]]:
+async def talk(address: str, body: bytes = b"", *, leave_after: int | None = None) -> list[Any]:
     """The messages the handler sends; the client leaves after `leave_after` of them."""
-    sent: list[dict[str, Any]] = []
+    sent: list[Any] = []
     enough = asyncio.Event()
     incoming = [{"type": "http.request", "body": body, "more_body": False}]
 
@@ -85,7 +85,7 @@ async def talk(address: str, body: bytes = b"", *, leave_after: int | None = Non
         await enough.wait()
         return {"type": "http.disconnect"}
 
-    async def send(message: dict[str, Any]) -> None:
+    async def send(message: Mapping[str, Any]) -> None:
         sent.append(message)
         if leave_after is not None and len(sent) >= leave_after:
             enough.set()
