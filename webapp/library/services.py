@@ -152,11 +152,6 @@ def finish_import(*, video: Video, sha256: str, size: int, suffix: str, facts: d
     return row
 
 
-def fail_import(*, video: Video, error: str) -> None:
-    """The file could not be imported; the sentence says why. A video that is ready stays so."""
-    _set_state(video.id, Video.State.FAILED, error)
-
-
 def follow_import(job: Job) -> None:
     """Keep the video's state in step with its import job, however that one ended."""
     if job.video_id is None or job.state == Job.State.DONE:

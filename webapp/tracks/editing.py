@@ -159,17 +159,22 @@ def assign_tracklet(*, video: Video, user: User, id: UUID, version: int | None, 
 
 
 def answer_identity(*, video: Video, user: User, id: UUID, version: int | None, fields: Fields) -> list[Change]:
-    """Say whether two persons are one. "same" merges the higher number into the lower."""
+    """Say whether two persons are one. "same" merges the higher number into the lower.
+
+    "different" takes no merge back: which one it was, and what was built on it, only undo knows.
+    """
     take(fields, {"state"})
     if fields.get("state") not in ("same", "different"):
         raise Refused("The answer is same or different.", "state")
     proposal: IdentityProposal = find("identity", video, id, version)
     before = rows.identity_row(proposal)
+    low, high = sorted((root_of(proposal.first), root_of(proposal.second)), key=lambda p: p.number)
+    if fields["state"] == "different" and low.id == high.id:
+        raise Refused("These two are merged. Undo the merge first, then say that they are different.", "state")
     proposal.state, proposal.decided_by = fields["state"], user
     proposal.version += 1
     proposal.save()
     changes: list[Change] = [("identity", str(id), before, rows.identity_row(proposal))]
-    low, high = sorted((root_of(proposal.first), root_of(proposal.second)), key=lambda p: p.number)
     if fields["state"] == "same" and low.id != high.id:
         changes += merge_person(video=video, user=user, id=high.id, version=high.version, fields={"into": low.id})
     return changes

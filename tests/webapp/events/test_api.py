@@ -198,7 +198,8 @@ def test_frame_times_are_asked_for_again_and_sent_when_they_differ(people: Any, 
     assert first["Cache-Control"] == "private, no-cache"
     same = reader.get(address, headers={"If-None-Match": first["ETag"]})
     assert (same.status_code, same.content, same["ETag"]) == (304, b"", first["ETag"])
-    path = storage.local_path(f"{video.blob.folder}/frames.npz")
+    path = storage.local_path(f"blobs/{video.blob_id}/frames.npz")
+    assert path is not None
     np.savez(path, pts=np.arange(5), time_base=np.array([1, 50]), counts=np.zeros(3, np.int64))
     anew = reader.get(address, headers={"If-None-Match": first["ETag"]})
     assert (anew.status_code, np.frombuffer(anew.content, "<f8").tolist()) == (200, [0, 0.02, 0.04, 0.06, 0.08])

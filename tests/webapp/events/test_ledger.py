@@ -391,3 +391,16 @@ def test_an_erased_video_leaves_no_history(video: Video, pair: Any, bob: Any) ->
         for table in history.TABLES:
             cursor.execute(f"SELECT count(*) FROM {table}")
             assert cursor.fetchone() == (1 if table == "tracks_personevent" else 0,), table
+
+
+def test_two_who_were_called_the_same_are_not_called_different_while_merged(video: Video, pair: Any, bob: Any) -> None:
+    asked = IdentityProposal.objects.create(video=video, first=pair[0], second=pair[1], similarity=0.6)
+    merged = edit(video, bob, "identity.answer", asked.id, 1, state="same")
+    with pytest.raises(Refused, match="Undo the merge first"):
+        edit(video, bob, "identity.answer", asked.id, 2, state="different")
+    asked.refresh_from_db()
+    assert (asked.state, asked.version) == ("same", 2)
+    edit(video, bob, "undo", merged.id)
+    edit(video, bob, "identity.answer", asked.id, 3, state="different")
+    asked.refresh_from_db()
+    assert (asked.state, Person.objects.get(id=pair[1].id).merged_into) == ("different", None)
