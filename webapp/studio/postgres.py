@@ -112,7 +112,8 @@ class Postgres:
 
     def _finish_initdb(self, initdb: subprocess.Popen[bytes]) -> None:
         if initdb.wait() != 0:
-            words = f"its last words in {self.log}: {last_line(self.log)}"
+            shutil.rmtree(self._fresh, ignore_errors=True)
+            words = f"its last words in {self.log}: {complaint(self.log)}"
             raise StudioError(f"The database folder {self.cluster} could not be made; {words}")
         shutil.rmtree(self.cluster)  # nothing of use in it without PG_VERSION
         self._fresh.replace(self.cluster)
@@ -179,6 +180,14 @@ def serves(pid: int, cluster: Path) -> bool:
 def last_line(log: Path) -> str:
     lines = log.read_text(errors="replace").strip().splitlines() if log.exists() else []
     return lines[-1] if lines else "(nothing)"
+
+
+def complaint(log: Path) -> str:
+    """The last line that names a cause: after it initdb says only that it tidies up."""
+    lines = log.read_text(errors="replace").splitlines()[-20:]
+    found = [line.strip() for line in lines if re.search(r"FATAL|PANIC|ERROR|error:|could not", line)]
+    full = [line for line in found if "No space left" in line]
+    return (full or found or [last_line(log)])[-1]
 
 
 def _environment() -> dict[str, str]:

@@ -43,6 +43,7 @@ class Up:
             self.process = subprocess.Popen(
                 [*prefix, sys.executable, "manage.py", "up", "--data", str(data), *options],
                 cwd=HERE, env=env, stdout=file, stderr=subprocess.STDOUT, start_new_session=True,
+                preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where tests run behind `&`
             )  # fmt: skip
 
     def wait(self) -> Up:
@@ -184,7 +185,9 @@ def test_nothing_outlives_a_killed_launcher_and_the_next_start_is_clean(start: C
     assert not scratch.exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, *(pytest.param(n, marks=pytest.mark.long) for n in (signal.SIGTERM, signal.SIGINT))]
+)
 def test_a_first_start_may_be_ended_at_any_moment(start: Callable[..., Up], data: Path, number: signal.Signals) -> None:
     where = data.parent / f"ended-{number.name}"
     for seconds in (0.3, 0.8, 1.3, 2.5):
