@@ -7,7 +7,7 @@ Dictionaries are plain JSON: ids are strings.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.db import models
@@ -169,10 +169,11 @@ def current(kind: str, id: str, video: Video) -> Any:
 
 
 def _event(id: str, video: Video) -> Event | None:
+    event: Any
     for event in Event.objects.raw(LOCKED_EVENT, [id, video.id]):
         event.people.sort()
         event.set = AnnotationSet(id=event.set_id, video_id=video.id, kind=event.set_kind)
-        return event
+        return cast(Event, event)
     return None
 
 
