@@ -62,7 +62,7 @@ def production(transactional_db: None, tmp_path: Path) -> Iterator[SimpleNamespa
 
 
 def test_the_workspace_loads_every_file_once_and_by_its_hashed_name(
-    chromium: Any, production: SimpleNamespace, crew: SimpleNamespace
+    chromium: Any, production: Any, crew: SimpleNamespace
 ) -> None:
     made = seed.Scene(people=3, seconds=seed.uniform(500))
     video = seed.bare_video(crew.project, made)
