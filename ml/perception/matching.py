@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ml.perception.assignment import assign
+from ml.assignment import least_cost_pairs
 from ml.perception.geometry import area, intersections, middle, size
 from ml.perception.protocols import Array
 
@@ -30,7 +30,7 @@ def assign_faces(faces: Array, persons: Array) -> Array:
     owner = np.full(len(persons), -1)
     if len(faces) and len(persons):
         cost = face_costs(faces, persons)
-        rows, columns = assign(cost)
+        rows, columns = least_cost_pairs(cost)
         good = cost[rows, columns] < GATE
         owner[columns[good]] = rows[good]
     return owner

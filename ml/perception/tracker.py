@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import cv2
 import numpy as np
 
-from ml.perception.assignment import assign
+from ml.assignment import least_cost_pairs
 from ml.perception.geometry import ious
 from ml.perception.protocols import Array, Image
 
@@ -76,7 +76,7 @@ def calm(before: Array, sure_before: Array, after: Array, sure_after: Array) -> 
     Then what lies between need not be looked at: on the scenes above, identities are as good as with all steps.
     """
     overlap = ious(before, after)
-    rows, columns = assign(-overlap)
+    rows, columns = least_cost_pairs(-overlap)
     good = overlap[rows, columns] >= CALM_IOU
     paired = int(sure_before[rows[good]].sum()), int(sure_after[columns[good]].sum())
     return paired == (int(sure_before.sum()), int(sure_after.sum()))
@@ -115,7 +115,7 @@ class Tracker:
         overlap, alike = grown_ious(predicted, boxes, margin), self._looks @ looks.T
         cost = s.iou_weight * (1 - overlap) + s.look_weight * (1 - alike)
         cost[(overlap < s.min_iou) | (alike < s.min_look)] = 9.0
-        rows, columns = assign(cost)
+        rows, columns = least_cost_pairs(cost)
         good = cost[rows, columns] < s.max_cost
         return rows[good], columns[good]
 

@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linear_sum_assignment
 
+from ml.assignment import least_cost_pairs
 from ml.social.runs import components, spread
 
 LEAST_OVERLAP = 0.3  # mean IoU below which two boxes are not taken for one person
@@ -191,7 +191,7 @@ def _rounds(table: Floats, start: Ints, end: Ints) -> Iterator[tuple[int, int]]:
     on. The pieces last from `start` to `end`; pieces that share time never get one person."""
     piece, person = np.arange(table.shape[0]), np.arange(table.shape[1])
     while table.any():
-        rows, columns = linear_sum_assignment(-table)
+        rows, columns = least_cost_pairs(-table)
         taken = table[rows, columns] > 0
         table[rows[taken]] = 0
         for r, c in zip(rows[taken].tolist(), columns[taken].tolist(), strict=True):

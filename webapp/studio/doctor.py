@@ -21,7 +21,7 @@ from webapp.studio.errors import NO_WEIGHTS, StudioError
 
 MODULES = {
     "av": "video decoding", "cv2": "pictures", "onnxruntime": "perception", "pyarrow": "samples",
-    "scipy": "matching", "scenedetect": "shots",
+    "lap": "matching",
 }  # fmt: skip
 DISK_GB = 5
 
