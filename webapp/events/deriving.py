@@ -11,9 +11,9 @@ from ml.social.scene import CAMERA, OBJECT, OFF, PERSON, SCENE, UNUSABLE, Correc
 from webapp.events.models import GazeCorrection
 from webapp.library.frames import frame_seconds
 from webapp.library.models import Video
-from webapp.tracks.acceptance import samples_of
 from webapp.tracks.models import Tracklet
 from webapp.tracks.queries import roots_of
+from webapp.tracks.samples import samples_of
 
 Row = dict[str, Any]
 CODES = {"point": SCENE, "person": PERSON, "object": OBJECT, "camera": CAMERA, "off": OFF, "unusable": UNUSABLE}

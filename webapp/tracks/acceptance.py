@@ -11,25 +11,19 @@ from collections.abc import Mapping
 from itertools import accumulate, compress, product
 from typing import Any
 
-import numpy as np
-import pyarrow.parquet as pq
-from numpy.typing import NDArray
-
 from ml.social import relink
 from ml.social.relink import Boxes, Piece
 from webapp.accounts.models import User
 from webapp.events import derivation
 from webapp.events.models import Derivation, Edit, Event, GazeCorrection
 from webapp.events.rules import words
-from webapp.lib import storage
 from webapp.lib.errors import Refused
 from webapp.library.models import Video
 from webapp.tracks import services
 from webapp.tracks.models import IdentityProposal, Person, Run, Tracklet
 from webapp.tracks.queries import roots_of
+from webapp.tracks.samples import boxes_of
 from webapp.tracks.services import Plan
-
-BOX_COLUMNS = ["frame", "track", "body_x1", "body_y1", "body_x2", "body_y2"]
 
 
 def plan(*, video: Video, run: Run) -> Plan:
@@ -97,12 +91,6 @@ def numbers_of(run: Run, rows: list[Row]) -> dict[str, int]:
     """New person key -> the number an imported file has for the person; empty for perception, which has none."""
     named = {track["track"]: track["number"] for track in run.manifest["tracks"] if "number" in track}
     return {key: named[track] for track, _, _, key, _ in rows if key.startswith("new-") and track in named}
-
-
-def boxes_of(run: Run) -> Boxes:
-    with storage.local(f"{run.folder}/samples.parquet") as path:
-        table = pq.read_table(path, columns=BOX_COLUMNS)
-    return Boxes.from_columns({name: table[name].to_numpy() for name in BOX_COLUMNS})
 
 
 def hand_cuts(tracklets: list[Tracklet]) -> set[int]:
@@ -233,13 +221,6 @@ def _lost_corrections(video: Video, visible: Any, names: Mapping[str, str]) -> l
         for c in GazeCorrection.objects.filter(video=video).order_by("start", "id")
         if not visible(str(c.person_id), c.start, c.end)
     ]
-
-
-def samples_of(run: Run) -> dict[str, NDArray[Any]]:
-    """All sample columns of a run, text columns as object arrays."""
-    with storage.local(f"{run.folder}/samples.parquet") as path:
-        table = pq.read_table(path)
-    return {name: np.asarray(table[name].to_numpy(zero_copy_only=False)) for name in table.column_names}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
