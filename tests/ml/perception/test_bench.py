@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import statistics
+import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,23 +16,36 @@ import pytest
 
 from ml.media.decode import read_frames
 from tests.figures import Record
-from tests.ml.perception.conftest import Demo, Finished
+from tests.ml.perception.conftest import Demo
 
 pytestmark = pytest.mark.bench
+RUNS = 3
 
 
-def test_a_run(demo: Demo, finished: Finished, figure: Record) -> None:
-    wall_s = finished.run["seconds"]
+def test_a_run(demo: Demo, tmp_path: Path, figure: Record) -> None:
+    """By the command line, in processes of its own: this one holds what other tests have loaded."""
+    runs = []
+    for turn in range(RUNS):
+        out = tmp_path / str(turn)
+        subprocess.run(
+            [sys.executable, "-m", "ml.perception.run", str(demo.path), "--out", str(out)],
+            check=True,
+            capture_output=True,
+        )
+        runs.append(json.loads((out / "run.json").read_text()))
+    wall_s = sorted(sum(run["seconds"].values()) for run in runs)
+    middle = next(run for run in runs if sum(run["seconds"].values()) == wall_s[RUNS // 2])
     figure(
-        "perception, demo clip", demo.index.duration_s / sum(wall_s.values()), "x real time", budget=2.5, at_least=True,
-        note="4 people, 2 samples/s, all stages",
+        "perception, demo clip", demo.index.duration_s / wall_s[RUNS // 2], "x real time", budget=2.5, at_least=True,
+        note=f"4 people, 2 samples/s, all stages; median of {RUNS}, best {demo.index.duration_s / wall_s[0]:.2f}",
     )  # fmt: skip
-    for stage, seconds in wall_s.items():
+    for stage, seconds in middle["seconds"].items():
         figure(f"perception, demo clip, {stage}", seconds, "s")
-    for kind, seconds in finished.run["processor_seconds"].items():
+    for kind, seconds in middle["processor_seconds"].items():
         figure(f"perception, demo clip, processor time of {kind}", seconds, "s")
-    figure("perception, peak memory of all processes", finished.run["peak_rss_mb"], "MB", budget=1500)
-    assert finished.run["peak_rss_mb"] < 1500
+    peak_mb = max(run["peak_rss_mb"] for run in runs)
+    figure("perception, peak memory of all processes", peak_mb, "MB", budget=1500)
+    assert peak_mb < 1500
 
 
 def test_single_frames(demo: Demo, figure: Record) -> None:
