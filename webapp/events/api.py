@@ -121,7 +121,7 @@ def get_triage(request: UserRequest, slug: str, type: str = "", skip: str = "") 
     """`skip`: event ids to leave out, joined by commas (what the page holds already)."""
     project = project_for(request.user, slug, "annotate")
     left_out = [services.uuid_of(word, "skip") for word in skip.split(",")[:200] if word]
-    return queries.triage(project, type=type, skip=left_out)
+    return {"items": queries.triage(project, type=type, skip=left_out)}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

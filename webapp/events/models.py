@@ -100,6 +100,9 @@ class Event(models.Model):
             models.Index(  # triage: least certain proposals first
                 fields=["confidence", "id"], name="event_triage", condition=Q(status="proposed")
             ),
+            models.Index(
+                fields=["type", "confidence", "id"], name="event_triage_of_type", condition=Q(status="proposed")
+            ),
         ]
 
     def __str__(self) -> str:

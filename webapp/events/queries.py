@@ -7,14 +7,24 @@ from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, F, Func, IntegerField
+from django.db import connection
+from django.db.models import F, Func, IntegerField, Sum
 
 from webapp.accounts.access import allowed
 from webapp.accounts.models import User
 from webapp.events import derivation, rows
 from webapp.events.columns import events_json
 from webapp.events.ledger import KINDS, public_change
-from webapp.events.models import Coverage, Derivation, Edit, Event, GazeCorrection, Participation
+from webapp.events.models import (
+    GAZE_TYPES,
+    GESTURE_TYPES,
+    Coverage,
+    Derivation,
+    Edit,
+    Event,
+    GazeCorrection,
+    Participation,
+)
 from webapp.library.models import Project, Video
 from webapp.tracks.models import IdentityProposal, Person, Run, Tracklet
 
@@ -54,6 +64,7 @@ def _without_events(video: Video, user: User) -> dict[str, Any]:
         "me": {"id": user.id, "name": user.shown_name, "actions": allowed(user, video.project_id)},
         "derivation": newest_derivation(video),
         "rederive": derivation.is_due(video),
+        "moving": derivation.MOVING,
         "layers": layers(video),
     }
 
@@ -230,12 +241,12 @@ def history(event: Event) -> list[dict[str, Any]]:
 
 
 TRIAGE_STEP = 20
+TRIAGE_COUNT_LIMIT = 500
 
 
-def triage(project: Project, *, type: str = "", skip: Sequence[UUID] = (), limit: int = TRIAGE_STEP) -> dict[str, Any]:
-    """The project's proposals that wait for a word, least certain first, and how many there are of each type."""
+def triage(project: Project, *, type: str = "", skip: Sequence[UUID] = (), limit: int = TRIAGE_STEP) -> list[Any]:
+    """The project's proposals that wait for a word, least certain first."""
     waiting = Event.objects.filter(video__project=project, status=Event.Status.PROPOSED)
-    counts = dict(waiting.values_list("type").annotate(n=Count("id")).order_by("type"))
     chosen = waiting.filter(type=type) if type else waiting
     found = (
         chosen.exclude(id__in=list(skip))
@@ -244,14 +255,35 @@ def triage(project: Project, *, type: str = "", skip: Sequence[UUID] = (), limit
     )
     names = ("event", "video", "video_name", "type", "start", "end", "confidence")
     people = _people_of([row[0] for row in found])
-    return {
-        "remaining": counts.get(type, 0) if type else sum(counts.values()),
-        "counts": counts,
-        "items": [
-            dict(zip(names, (str(row[0]), str(row[1]), *row[2:]), strict=True)) | {"people": people.get(row[0], [])}
-            for row in found
-        ],
-    }
+    return [
+        dict(zip(names, (str(row[0]), str(row[1]), *row[2:]), strict=True)) | {"people": people.get(row[0], [])}
+        for row in found
+    ]
+
+
+# Counting all proposals of a large project would take longer than anything else on the page, so it stops at a limit.
+COUNTS = """
+SELECT wanted.type, (
+    SELECT count(*) FROM (
+        SELECT FROM events_event e JOIN library_video v ON v.id = e.video_id
+        WHERE e.status = 'proposed' AND e.type = wanted.type AND v.project_id = %(project)s
+        ORDER BY e.confidence, e.id LIMIT %(limit)s
+    ) AS few
+) FROM unnest(%(types)s::text[]) AS wanted (type)
+"""
+
+
+def triage_counts(project: Project) -> dict[str, int]:
+    """How many proposals wait, by type, in the types' usual order: those that have any, up to one above the limit."""
+    types = [*GAZE_TYPES, *GESTURE_TYPES]
+    with connection.cursor() as cursor:
+        cursor.execute(COUNTS, {"project": project.id, "types": types, "limit": TRIAGE_COUNT_LIMIT + 1})
+        return {type: count for type, count in cursor.fetchall() if count}
+
+
+def waiting_in_all(project: Project) -> int:
+    """How many proposals wait, of any type."""
+    return Video.objects.filter(project=project).aggregate(n=Sum("proposed_count"))["n"] or 0
 
 
 def _people_of(events: Sequence[UUID]) -> dict[UUID, list[str]]:

@@ -21,21 +21,28 @@ def triage(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, "annotate")
     type_ = request.GET.get("type", "")
     type_ = type_ if type_ in GAZE_TYPES + GESTURE_TYPES else ""
-    waiting = queries.triage(project, type=type_)
-    if request.GET.get("start") and waiting["items"]:
-        first = waiting["items"][0]
+    items = queries.triage(project, type=type_)
+    if request.GET.get("start") and items:
+        first = items[0]
         query = urlencode({"sel": first["event"], "triage": type_ or "all"})
         return redirect(f"{reverse('workspace', args=[first['video']])}?{query}")
-    for item in waiting["items"]:
+    for item in items:
         item |= {"label": words(item["type"]).capitalize(), "last": item["end"] - 1}
         item["percent"] = round(100 * item["confidence"])
-    types = [(name, words(name).capitalize(), count) for name, count in waiting["counts"].items()]
+    counts = queries.triage_counts(project)
+    types = [(name, words(name).capitalize(), _counted(count)) for name, count in counts.items()]
+    waiting = _counted(counts.get(type_, 0)) if type_ else f"{queries.waiting_in_all(project):,}"
     context = {
         "project": project,
         "actions": allowed(request.user, project.id),
         "waiting": waiting,
-        "items": waiting["items"],
+        "items": items,
         "types": types,
         "type": type_,
     }
     return render(request, "events/triage.html", context)
+
+
+def _counted(count: int) -> str:
+    limit = queries.TRIAGE_COUNT_LIMIT
+    return f"{limit:,}+" if count > limit else f"{count:,}"

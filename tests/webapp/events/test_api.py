@@ -227,7 +227,6 @@ def test_triage_starts_with_the_least_certain_and_skips(video: Video, pair: Any,
     client = as_user(people.bob)
     found = client.get("/api/v1/projects/one/triage").json()
     assert [i["event"] for i in found["items"]] == [str(unsure.id), str(sure.id)]
-    assert found["counts"] == {"mutual_gaze": 1, "joint_attention": 1}
     found = client.get(f"/api/v1/projects/one/triage?skip={unsure.id}&type=mutual_gaze").json()
     assert [i["event"] for i in found["items"]] == [str(sure.id)]
     assert client.get("/api/v1/projects/one/triage?skip=nonsense").status_code == 422
@@ -288,6 +287,24 @@ def test_triage_page_lists_what_waits(video: Video, proposal: Event, people: Any
     go = as_user(people.bob).get("/p/one/triage/?start=1")
     assert go.status_code == 302 and str(proposal.id) in go["Location"]
     assert as_user(people.vera).get("/p/one/triage/").status_code == 403
+
+
+def test_triage_counts_stop_at_a_limit(video: Video, pair: Any, people: Any, as_user: Any, monkeypatch: Any) -> None:
+    """Four wait here: three shifts, one more than is counted, and one mutual gaze; others wait in another project."""
+    ann, ben = pair
+    monkeypatch.setattr(queries, "TRIAGE_COUNT_LIMIT", 2)
+    for start in (10, 20, 30):
+        make_proposal(video, "sudden_gaze_shift", start, start + 5, [(ann, "member")])
+    make_proposal(video, "mutual_gaze", 10, 60, [(ann, "member"), (ben, "member")])
+    confirmed = make_proposal(video, "mutual_gaze", 70, 90, [(ann, "member"), (ben, "member")])
+    edit(video, people.bob, "event.update", confirmed.id, 1, status="confirmed")
+    other = make_video(people.two)
+    make_proposal(other, "joint_attention", 1, 5, [(make_person(other), "member")])
+    Video.objects.filter(id=video.id).update(proposed_count=4)  # as the services count them
+    assert queries.triage_counts(people.one) == {"mutual_gaze": 1, "sudden_gaze_shift": 3}
+    client = as_user(people.bob)
+    for address, words in (("", "4 wait "), ("?type=mutual_gaze", "1 waits "), ("?type=sudden_gaze_shift", "2+ wait ")):
+        assert f"{words}for a word" in client.get(f"/p/one/triage/{address}").content.decode()
 
 
 def test_triage_names_the_people_and_through_a_merge_the_one_who_stays(

@@ -275,6 +275,10 @@ class Migration(migrations.Migration):
             model_name='event',
             index=models.Index(condition=models.Q(('status', 'proposed')), fields=['confidence', 'id'], name='event_triage'),
         ),
+        migrations.AddIndex(
+            model_name='event',
+            index=models.Index(condition=models.Q(('status', 'proposed')), fields=['type', 'confidence', 'id'], name='event_triage_of_type'),
+        ),
         migrations.AddConstraint(
             model_name='event',
             constraint=models.CheckConstraint(condition=models.Q(('end__gt', models.F('start'))), name='event_not_empty'),
