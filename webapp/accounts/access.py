@@ -68,7 +68,7 @@ FROM library_video v
 WHERE v.id = %(video)s AND (%(admin)s OR EXISTS (
     SELECT FROM accounts_membership m
     WHERE m.project_id = v.project_id AND m.user_id = %(user)s AND m.role = ANY(%(roles)s)))
-FOR UPDATE OF v
+FOR NO KEY UPDATE OF v
 """
 
 

@@ -1,7 +1,8 @@
 """Deriving events from corrected data, comparing them with what is there, and applying the difference.
 
     request_derivation   web: queue the job
-    compute              worker: samples + tracklets + corrections -> ml.social -> difference
+    draft                worker: samples + tracklets + corrections -> ml.social -> proposals; slow, and locks nothing
+    store                worker: how they differ from what is there, unless people or gaze were edited meanwhile
     apply                web or worker: write the difference, if the video is still at the same revision
 
 A human's word stands: an event somebody confirmed, rejected, edited or made is never changed or removed. A proposal
@@ -30,11 +31,27 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.lib.errors import Refused, Stale
 from webapp.library.models import Video
+from webapp.tracks.models import Tracklet
 from webapp.tracks.queries import roots_of
 
 PRESETS = ("strict", "grasp-compat")
 SAME_EVENT_TIOU = 0.5
 TOLD = ("type", "start", "end", "roles")  # what makes a proposal another one; confidence and details follow along
+
+
+class Outdated(Exception):
+    """The video was edited since this was worked out, so that it no longer fits: work it out again."""
+
+
+@dataclass(frozen=True)
+class Draft:
+    """What the rules say of a run and the video's people and corrections as of a revision; nothing is written yet."""
+
+    run_id: uuid.UUID
+    revision: int
+    preset: str
+    min_confidence: float | None
+    proposals: list[Row]
 
 
 @dataclass(frozen=True)
@@ -60,7 +77,7 @@ def request_derivation(
         raise Refused("This video has no accepted run to derive events from.", "video")
     parameters = {"preset": preset, "min_confidence": min_confidence}
     with transaction.atomic():
-        Video.objects.select_for_update().get(id=video.id)
+        Video.objects.select_for_update(no_key=True).get(id=video.id)
         waiting = Job.objects.filter(video=video, kind="derive", parameters=parameters, state=Job.State.QUEUED)
         return waiting.first() or jobs.create(
             project=video.project, kind="derive", queue="cpu", video=video, parameters=parameters, user=user
@@ -90,8 +107,13 @@ def is_due(video: Video) -> bool:
     if video.run_id is None:
         return False
     since = Edit.objects.filter(video=video, kind="events.derive").aggregate(last=Max("revision"))["last"] or 0
+    return moved_since(video, since)
+
+
+def moved_since(video: Video, revision: int) -> bool:
+    """Identity or gaze was edited after a revision, so what the rules said then may no longer be so."""
     moved = Q(kind__in=MOVING) | Q(kind="undo", undoes__kind__in=(*MOVING, "undo"))
-    return Edit.objects.filter(moved, video=video, revision__gt=since).exists()
+    return Edit.objects.filter(moved, video=video, revision__gt=revision).exists()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -208,33 +230,54 @@ def known_events(video: Video) -> list[Known]:
 # Worker
 
 
-def compute(*, video: Video, job: Job | None, preset: str, min_confidence: float | None) -> Derivation:
-    """Derive events and store how they differ from what is there. Reads files: workers only."""
-    from webapp.events.deriving import propose
+def draft(*, video: Video, preset: str, min_confidence: float | None) -> Draft:
+    """Let the rules read the accepted run. Takes seconds and reads files: workers only, and in no transaction.
 
-    for last_try in (False, False, True):
-        with transaction.atomic():
-            videos = Video.objects.select_for_update(of=("self",)) if last_try else Video.objects.all()
-            seen = videos.select_related("run", "blob").get(id=video.id)
-            if seen.run is None:
-                raise Refused("This video has no accepted run to derive events from.", "video")
-            proposals = propose(video=seen, preset=preset, min_confidence=min_confidence)
-            # the slow part held no lock: saves went on, and what they changed must be read again
-            locked = Video.objects.select_for_update().get(id=video.id)
-            if locked.revision != seen.revision:
-                continue
-            found = difference(proposals, known_events(locked))
-            Derivation.objects.filter(video=locked, applied=None).delete()
-            return Derivation.objects.create(
-                job=job,
-                video=locked,
-                run=seen.run,
-                preset=preset,
-                min_confidence=min_confidence,
-                revision=locked.revision,
-                difference=found,
-            )
-    raise AssertionError("the last try holds the lock")
+    No lock is held, so saves go on: `store` looks whether one of them moved something.
+    """
+    from webapp.events import deriving
+
+    seen = Video.objects.select_related("run", "blob").get(id=video.id)  # the revision first, then what it stands for
+    if seen.run is None:
+        raise Refused("This video has no accepted run to derive events from.", "video")
+    tracklets = Tracklet.objects.filter(run=seen.run).values_list("track", "start", "end", "person_id")
+    proposals = deriving.propose(
+        video=seen,
+        run=seen.run,
+        tracklets=[(track, start, end, str(person)) for track, start, end, person in tracklets],
+        roots=roots_of(seen),
+        preset=preset,
+        min_confidence=min_confidence,
+    )
+    return Draft(seen.run.id, seen.revision, preset, min_confidence, proposals)
+
+
+def store(*, draft: Draft, video: Video, job: Job | None) -> Derivation:
+    """Keep how a draft differs from the events that are there now. Short; call inside `atomic`. Raises Outdated."""
+    locked = Video.objects.select_for_update(no_key=True).get(id=video.id)
+    if locked.run_id != draft.run_id or moved_since(locked, draft.revision):
+        raise Outdated
+    Derivation.objects.filter(video=locked, applied=None).delete()
+    return Derivation.objects.create(
+        job=job,
+        video=locked,
+        run_id=draft.run_id,
+        preset=draft.preset,
+        min_confidence=draft.min_confidence,
+        revision=locked.revision,
+        difference=difference(draft.proposals, known_events(locked)),
+    )
+
+
+def compute(*, video: Video, job: Job | None, preset: str, min_confidence: float | None) -> Derivation:
+    """Draft and store, again until nobody moved anything meanwhile. In no transaction: saves go on."""
+    while True:
+        found = draft(video=video, preset=preset, min_confidence=min_confidence)
+        try:
+            with transaction.atomic(durable=True):
+                return store(draft=found, video=video, job=job)
+        except Outdated:
+            pass
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -244,7 +287,7 @@ def compute(*, video: Video, job: Job | None, preset: str, min_confidence: float
 def apply(*, derivation: Derivation, user: User | None) -> Edit:
     """Write the difference as one edit. Raises Stale when the video was edited since it was made."""
     with transaction.atomic(), pghistory.context(user=user.pk if user else None, why="events.derive"):
-        video = Video.objects.select_for_update().get(id=derivation.video_id)
+        video = Video.objects.select_for_update(no_key=True).get(id=derivation.video_id)
         derivation = Derivation.objects.select_for_update().get(id=derivation.id)
         if derivation.applied is not None or derivation.revision != video.revision:
             raise Stale(kind="derivation", id=str(derivation.id), base=derivation.revision, theirs=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,33 +12,36 @@ from ml.social.scene import CAMERA, OBJECT, OFF, PERSON, SCENE, UNUSABLE, Correc
 from webapp.events.models import GazeCorrection
 from webapp.library.frames import frame_seconds
 from webapp.library.models import Video
-from webapp.tracks.models import Tracklet
-from webapp.tracks.queries import roots_of
+from webapp.tracks.models import Run
 from webapp.tracks.samples import samples_of
 
 Row = dict[str, Any]
 CODES = {"point": SCENE, "person": PERSON, "object": OBJECT, "camera": CAMERA, "off": OFF, "unusable": UNUSABLE}
 
 
-def propose(*, video: Video, preset: str, min_confidence: float | None) -> list[Row]:
-    """Social events of the accepted run, as machine rows: type, start, end, confidence, roles, details, preset, run."""
-    run = video.run
-    assert run is not None
-    roots = roots_of(video)
+def propose(
+    *,
+    video: Video,
+    run: Run,
+    tracklets: Sequence[tuple[int, int, int, str]],
+    roots: Mapping[str, str],
+    preset: str,
+    min_confidence: float | None,
+) -> list[Row]:
+    """Social events of a run, as machine rows: type, start, end, confidence, roles, details, preset, run.
+
+    `tracklets`: (track, start, end, person id) of the run; `roots`: person id -> id of whom it was merged into, for all
+    persons. The run need not be the video's, nor in the database yet: its samples are stored.
+    """
     persons = sorted(set(roots.values()))
     number = {person: index for index, person in enumerate(persons)}
-    tracklets = np.array(
-        [
-            (t.track, t.start, t.end, number[roots[str(t.person_id)]])
-            for t in Tracklet.objects.filter(run=run).order_by("start", "track")
-        ],
-        np.int64,
-    ).reshape(-1, 4)
+    owners = sorted((start, track, end, number[roots[person]]) for track, start, end, person in tracklets)
+    shots = [shot["start"] for shot in run.manifest["shots"]]
     found = detect_samples(
         samples_of(run),
-        person_of=tracklets,
+        person_of=np.array(owners, np.int64).reshape(-1, 4)[:, [1, 0, 2, 3]],
         seconds=frame_seconds(video),
-        shot_ends=[*video.shots[1:], video.frames],
+        shot_ends=[*shots[1:], video.frames],
         aspect=video.width / video.height,
         corrections=[_correction(c, number, roots) for c in GazeCorrection.objects.filter(video=video)],
         preset=preset,
@@ -74,7 +78,7 @@ def with_person_ids(details: Row, persons: list[str]) -> Row:
     return told
 
 
-def _correction(correction: GazeCorrection, number: dict[str, int], roots: dict[str, str]) -> Correction:
+def _correction(correction: GazeCorrection, number: Mapping[str, int], roots: Mapping[str, str]) -> Correction:
     target = correction.target_person_id
     return Correction(
         person=number[roots[str(correction.person_id)]],

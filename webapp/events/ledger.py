@@ -147,7 +147,7 @@ def record(
 def comment(*, event: Event, user: User, id: UUID, text: str) -> None:
     """Say something about an event. A proposal somebody spoke about is kept, which is an edit of its own."""
     with transaction.atomic(), pghistory.context(user=user.pk, why="event.comment"):
-        video = Video.objects.select_for_update().get(id=event.video_id)
+        video = Video.objects.select_for_update(no_key=True).get(id=event.video_id)
         locked = rows.current("event", str(event.id), video)
         if locked is None:
             raise Refused("This event was deleted in the meantime.", "event")

@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from django.db import transaction
 
 from ml.formats.errors import FormatError
 from ml.social.display import write_display
@@ -45,10 +44,8 @@ def import_folder(*, folder: Path, user: User | None, project: Project | None = 
     video = video_of(manifest, project)
     digest = hashlib.sha256((folder / "run.json").read_bytes() + check_samples(folder, manifest, video)).hexdigest()
     run_id = uuid.uuid5(NAMESPACE, f"{video.id} {digest}")
-    with transaction.atomic():
-        Video.objects.select_for_update().get(id=video.id)
-        run = Run.objects.filter(id=run_id).first() or _add(run_id, video, manifest, folder)
-        acceptance.settle(run=run, user=user)
+    run = Run.objects.filter(id=run_id).first() or _add(run_id, video, manifest, folder)
+    acceptance.settle(run=run, user=user)
     return Run.objects.select_related("video", "job").get(id=run_id)
 
 

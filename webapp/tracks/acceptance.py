@@ -1,21 +1,28 @@
 """What accepting a run would do: which track is which person, and which human edits would no longer fit.
 
-Runs in a worker (it reads both runs' samples); the result is a Plan that `tracks.services.accept_run` writes.
+Runs in a worker (it reads both runs' samples). Everything slow happens before a lock is taken (`prepare`); the short
+transaction that writes it looks whether the video was edited meanwhile, and raises Outdated where that matters.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import accumulate, compress, product
 from typing import Any
+from uuid import UUID, uuid4
+
+from django.db import transaction
 
 from ml.social import relink
 from ml.social.relink import Boxes, Piece
 from webapp.accounts.models import User
-from webapp.events import derivation
-from webapp.events.models import Derivation, Edit, Event, GazeCorrection
+from webapp.events import derivation, deriving
+from webapp.events.derivation import Draft, Outdated
+from webapp.events.models import Edit, Event, GazeCorrection
 from webapp.events.rules import words
 from webapp.lib.errors import Refused
 from webapp.library.models import Video
@@ -227,52 +234,149 @@ def _lost_corrections(video: Video, visible: Any, names: Mapping[str, str]) -> l
 # What happens to a finished run
 
 
-def settle(*, run: Run, user: User | None) -> bool:
-    """Compare a finished run with the video, and accept it at once while no human has edited anything; then its events
-    are derived. Otherwise it waits for a human. Says whether it was accepted.
+@dataclass(frozen=True)
+class Prepared:
+    """What a run would change, worked out without a lock as of a revision of the video.
+
+    `people`: ids that the plan's new persons get. `draft`: the run's events; None for a run that will wait.
     """
-    if run.state == Run.State.LAYER:
-        compare(run=run)
-        if not Edit.objects.filter(video=run.video_id, user__isnull=False).exists():
-            run = services.accept_run(run=run, user=user)
-    if run.state != Run.State.ACCEPTED:
-        return False
-    derive_once(run=run)
-    return True
+
+    run_id: UUID
+    plan: Plan
+    revision: int
+    people: dict[str, UUID]
+    draft: Draft | None
 
 
-def accept(*, run: Run, user: User | None) -> None:
-    """Accept a layer and derive events from it, comparing again when the video was edited meanwhile.
+def prepare(*, run: Run, accepting: bool) -> Prepared:
+    """Compare a run with the video and, if it is to be accepted, derive its events. Takes seconds: in no transaction.
+
+    The run need not be in the database yet; its files are stored.
+    """
+    video = Video.objects.select_related("run", "blob").get(id=run.video_id)  # the revision first, then the rest
+    made = plan(video=video, run=run)
+    people = {key: uuid4() for key in {row[3] for row in made.tracklets} if key.startswith("new-")}
+    if not accepting:
+        return Prepared(run.id, made, video.revision, people, None)
+    preset, floor = derivation.rules_of(video)
+    proposals = deriving.propose(
+        video=video,
+        run=run,
+        tracklets=[(track, start, end, str(people.get(key, key))) for track, start, end, key, _ in made.tracklets],
+        roots=roots_of(video) | {str(person): str(person) for person in people.values()},
+        preset=preset,
+        min_confidence=floor,
+    )
+    return Prepared(run.id, made, video.revision, people, Draft(run.id, video.revision, preset, floor, proposals))
+
+
+def is_edited(video_id: UUID) -> bool:
+    """Whether a human has edited anything in the video."""
+    return Edit.objects.filter(video=video_id, user__isnull=False).exists()
+
+
+Write = Callable[[Callable[[], None]], None]  # does a short piece of writing in a transaction of its own
+
+
+def at_once(piece: Callable[[], None]) -> None:
+    with transaction.atomic(durable=True):
+        piece()
+
+
+def settle(*, run: Run, user: User | None, write: Write = at_once) -> bool:
+    """Compare a finished run with the video, and accept it at once while no human has edited anything, with its events.
+    Otherwise it waits for a human. Says whether it was accepted.
+    """
+    while run.state == Run.State.LAYER:
+        prepared = prepare(run=run, accepting=not is_edited(run.video_id))
+        try:
+            write(partial(_conclude, prepared, user))
+            break
+        except Outdated:
+            run = Run.objects.filter(id=run.id).first() or run
+    return Run.objects.filter(id=run.id, state=Run.State.ACCEPTED).exists()
+
+
+def accept(*, run: Run, user: User | None, write: Write = at_once) -> None:
+    """Accept a layer with its events, comparing again when the video was edited meanwhile.
 
     Raises Refused when edits no longer fit that the person who accepted cannot have seen: the new report is kept, to be
     looked at before accepting again.
     """
-    if run.state == Run.State.LAYER:
-        if run.report.get("revision") != Video.objects.values_list("revision", flat=True).get(id=run.video_id):
-            shown = {(c["kind"], c["id"]) for c in run.report.get("conflicts", [])}
-            compare(run=run)
-            fresh = [c for c in run.report["conflicts"] if (c["kind"], c["id"]) not in shown]
-            if fresh:
-                raise Refused(
-                    f"The video was edited since this run was compared with it, and {len(fresh)} more edits no longer "
-                    "fit. Look at them and accept again.",
-                    "run",
-                )
-        run = services.accept_run(run=run, user=user)
-    derive_once(run=run)
+    while True:
+        prepared = prepare(run=run, accepting=True)
+        unseen = _unseen(prepared.plan.conflicts, run.report.get("conflicts", []))
+        if unseen and run.report.get("revision") != prepared.revision:
+            services.save_report(run=run, plan=prepared.plan, revision=prepared.revision)
+            raise Refused(
+                f"The video was edited since this run was compared with it, and {unseen} more edits no longer "
+                "fit. Look at them and accept again.",
+                "run",
+            )
+        try:
+            return write(partial(_accept, prepared, user))
+        except Outdated:
+            run.refresh_from_db()
+
+
+def _conclude(prepared: Prepared, user: User | None) -> None:
+    run, video = _locked(prepared)
+    _report(prepared, run, video)
+    if prepared.draft is not None and not is_edited(video.id):
+        _take(prepared, prepared.draft, run, user)
+
+
+def _accept(prepared: Prepared, user: User | None) -> None:
+    run, video = _locked(prepared)
+    if run.state != Run.State.LAYER:  # somebody else accepted it, or another in its place
+        return
+    assert prepared.draft is not None
+    _report(prepared, run, video)
+    _take(prepared, prepared.draft, run, user)
+
+
+def _locked(prepared: Prepared) -> tuple[Run, Video]:
+    run = Run.objects.get(id=prepared.run_id)
+    return run, Video.objects.select_for_update(no_key=True).get(id=run.video_id)
+
+
+def _report(prepared: Prepared, run: Run, video: Video) -> None:
+    """Keep the report, brought up to the locked video's revision.
+
+    Edits that move nobody and no gaze change only which human edits fit. Raises Outdated after others, and where edits
+    no longer fit that the report does not list.
+    """
+    made = prepared.plan
+    if video.revision != prepared.revision:
+        if derivation.moved_since(video, prepared.revision) or _run_changed(video, prepared.revision):
+            raise Outdated
+        now = conflicts(video, made.tracklets, roots_of(video), [shot["start"] for shot in run.manifest["shots"]])
+        if _unseen(now, made.conflicts):
+            raise Outdated
+        made = replace(made, conflicts=now)
+    services.save_report(run=run, plan=made, revision=video.revision)
+
+
+def _run_changed(video: Video, revision: int) -> bool:
+    return Edit.objects.filter(video=video, kind="run.accept", revision__gt=revision).exists()
+
+
+def _take(prepared: Prepared, draft: Draft, run: Run, user: User | None) -> None:
+    """Accept the run by its report, and write its events. Raises Outdated."""
+    if derivation.rules_of(run.video) != (draft.preset, draft.min_confidence):
+        raise Outdated
+    services.accept_run(run=run, user=user, people=prepared.people)
+    found = derivation.store(draft=draft, video=run.video, job=None)
+    derivation.apply(derivation=found, user=None)
+
+
+def _unseen(now: list[dict[str, Any]], shown: list[dict[str, Any]]) -> int:
+    """How many conflicts are not among those shown."""
+    known = {(c["kind"], c["id"]) for c in shown}
+    return sum((c["kind"], c["id"]) not in known for c in now)
 
 
 def compare(*, run: Run) -> None:
     """Make the report of what accepting the run would do now."""
-    video = Video.objects.select_related("run", "blob").get(id=run.video_id)
-    services.save_report(run=run, plan=plan(video=video, run=run), revision=video.revision)
-
-
-def derive_once(*, run: Run) -> None:
-    """Derive and apply the events of a newly accepted run, unless that was done before."""
-    if Derivation.objects.filter(run=run).exclude(applied=None).exists():
-        return
-    video = Video.objects.get(id=run.video_id)
-    preset, floor = derivation.rules_of(video)
-    found = derivation.compute(video=video, job=None, preset=preset, min_confidence=floor)
-    derivation.apply(derivation=found, user=None)
+    prepared = prepare(run=run, accepting=False)
+    services.save_report(run=run, plan=prepared.plan, revision=prepared.revision)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import uuid
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ def request_perception(
         raise Refused("Perception needs a video whose import is done.", "video")
     parameters: dict[str, Any] = {"profile": profile, "rate": rate, "tracking_rate": tracking_rate}
     with transaction.atomic():
-        Video.objects.select_for_update().get(id=video.id)  # two requests at once: the second sees the first
+        Video.objects.select_for_update(no_key=True).get(id=video.id)  # of two requests the second sees the first
         live = Job.objects.filter(video=video, kind="perceive", state__in=[Job.State.QUEUED, Job.State.RUNNING])
         waiting = live.first()
         if waiting is None:
@@ -116,19 +117,20 @@ def save_report(*, run: Run, plan: Plan, revision: int) -> None:
     run.save(update_fields=["report"])
 
 
-def accept_run(*, run: Run, user: User | None) -> Run:
+def accept_run(*, run: Run, user: User | None, people: Mapping[str, UUID] | None = None) -> Run:
     """Make a layer the video's run by its report: tracklets, new persons, identity proposals. Nothing human goes away.
 
+    `people`: ids for the report's new persons by their keys, where they are chosen already.
     Raises Refused when the video was edited since the report was made.
     """
     with transaction.atomic(), pghistory.context(user=user.pk if user else None, why="run.accept", run=str(run.id)):
-        video = Video.objects.select_for_update().get(id=run.video_id)
+        video = Video.objects.select_for_update(no_key=True).get(id=run.video_id)
         run.refresh_from_db()
         if run.state == Run.State.ACCEPTED:
             return run
         if run.report.get("revision") != video.revision:
             raise Refused("The video was edited since this run was compared with it; compare again.", "run")
-        changes = _write_plan(video, run)
+        changes = _write_plan(video, run, people or {})
         Run.objects.filter(video=video, state=Run.State.ACCEPTED).update(state=Run.State.REPLACED)
         run.state = Run.State.ACCEPTED
         run.save(update_fields=["state"])
@@ -140,7 +142,7 @@ def accept_run(*, run: Run, user: User | None) -> Run:
         return run
 
 
-def _write_plan(video: Video, run: Run) -> list[Change]:
+def _write_plan(video: Video, run: Run, ids: Mapping[str, UUID]) -> list[Change]:
     report = run.report
     keys = sorted({t[3] for t in report["tracklets"] if t[3].startswith("new-")}, key=lambda k: int(k[4:]))
     keys.sort(key=lambda k: report.get("numbers", {}).get(k, 0))
@@ -150,7 +152,7 @@ def _write_plan(video: Video, run: Run) -> list[Change]:
     for key in keys:
         # a number that was ever given, even to somebody who is gone, is not given again
         number = max(video.next_person, wanted.get(key, 0)) if key in wanted else video.next_person
-        people[key] = Person(video=video, number=number)
+        people[key] = Person(id=ids.get(key) or uuid.uuid4(), video=video, number=number)
         video.next_person = number + 1
     fresh = [people[key] for key in keys]
     Person.objects.bulk_create(fresh)
@@ -181,7 +183,7 @@ def request_acceptance(*, run: Run, user: User) -> Job:
     if run.state != Run.State.LAYER:
         raise Refused("Only a run that waits can be accepted.", "run")
     with transaction.atomic():
-        video = Video.objects.select_for_update().get(id=run.video_id)
+        video = Video.objects.select_for_update(no_key=True).get(id=run.video_id)
         under_way = Job.objects.filter(video=video, kind="accept", parameters__run=str(run.id), state__in=jobs.LIVE)
         return under_way.first() or jobs.create(
             project=run.video.project,
@@ -196,7 +198,7 @@ def request_acceptance(*, run: Run, user: User) -> Job:
 def discard_run(*, run: Run) -> None:
     """Remove a layer nobody accepted, with its files; an acceptance that waits is cancelled."""
     with transaction.atomic():
-        Video.objects.select_for_update().get(id=run.video_id)
+        Video.objects.select_for_update(no_key=True).get(id=run.video_id)
         row = Run.objects.select_for_update().filter(id=run.id).first()
         if row is None or row.state != Run.State.LAYER:
             raise Refused("Only a run that waits can be discarded.", "run")

@@ -1,11 +1,10 @@
-"""Accepting a run that waited: compare it with the video as it is now, switch, derive events."""
+"""Accepting a run that waited: compare it with the video as it is now, derive its events, then switch in one step."""
 
 from __future__ import annotations
 
 from celery import Task
 
 from webapp.jobs.broker import app
-from webapp.library.models import Video
 from webapp.tracks.models import Run
 from workers.attempt import Attempt, run
 
@@ -20,10 +19,5 @@ def work(attempt: Attempt) -> None:
 
     job = attempt.job
     attempt.progress("compare", 0.0)
-
-    def write() -> None:
-        # locked, so that nobody edits between comparing and accepting
-        Video.objects.select_for_update(of=("self",)).get(jobs=job)
-        accept(run=Run.objects.get(id=job.parameters["run"]), user=job.created_by)
-
-    attempt.finish({"run": job.parameters["run"]}, write)
+    layer = Run.objects.get(id=job.parameters["run"])
+    accept(run=layer, user=job.created_by, write=lambda piece: attempt.finish({"run": job.parameters["run"]}, piece))

@@ -17,16 +17,20 @@ def derive_events(task: Task, job_id: str) -> str:
 
 
 def work(attempt: Attempt) -> None:
-    from webapp.events.derivation import compute
+    from webapp.events import derivation
 
-    job = attempt.job
-    attempt.progress("derive", 0.0)
-    wanted = job.parameters
+    job, wanted = attempt.job, attempt.job.parameters
+    video = Video.objects.get(jobs=job)
 
     def write() -> dict[str, Any]:
-        video = Video.objects.get(jobs=job)
-        found = compute(video=video, job=job, preset=wanted["preset"], min_confidence=wanted["min_confidence"])
+        found = derivation.store(draft=draft, video=video, job=job)
         counts = {name: len(items) for name, items in found.difference.items()}
         return {"derivation": str(found.id), "revision": found.revision, "counts": counts}
 
-    attempt.finish({}, write)
+    while True:
+        attempt.progress("derive", 0.0)
+        draft = derivation.draft(video=video, preset=wanted["preset"], min_confidence=wanted["min_confidence"])
+        try:
+            return attempt.finish({}, write)
+        except derivation.Outdated:
+            attempt.say("People or gaze were edited meanwhile; the events are derived again.")

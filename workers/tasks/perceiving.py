@@ -6,6 +6,7 @@ is accepted at once, and so is a later one while nobody has edited anything; oth
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -35,8 +36,7 @@ def work(attempt: Attempt) -> None:
     folder.mkdir(exist_ok=True)
     manifest = look(attempt, video, folder)
     attempt.progress("events", 0.0)
-    result = {"run": job.parameters["run"], "gaze_samples": manifest["gaze_samples"]}
-    attempt.finish(result, lambda: store(video.id, job, manifest, folder))
+    settle(attempt, video, manifest, folder)
 
 
 def look(attempt: Attempt, video: Video, folder: Path) -> dict[str, Any]:
@@ -71,23 +71,32 @@ def look(attempt: Attempt, video: Video, folder: Path) -> dict[str, Any]:
     return manifest
 
 
-def store(video_id: UUID, job: Job, manifest: dict[str, Any], folder: Path) -> None:
-    """The run with its events, in the transaction that ends the job. The video is locked first, as edits do."""
+def settle(attempt: Attempt, video: Video, manifest: dict[str, Any], folder: Path) -> None:
+    """Store the run's files and work out its events; then its rows, with the job's end, in one short transaction."""
     from webapp.tracks import acceptance
     from webapp.tracks import services as tracks
 
-    storage.put_folder(folder, f"runs/{job.parameters['run']}")
-    video = Video.objects.select_for_update().get(id=video_id)
-    added = tracks.add_run(
-        run_id=UUID(job.parameters["run"]),
-        video=video,
-        job=job,
-        profile=job.parameters["profile"],
-        origin="perception",
-        manifest=manifest,
-        folder=None,
-    )
-    acceptance.settle(run=added, user=None)
+    job, run_id, profile = attempt.job, UUID(attempt.job.parameters["run"]), attempt.job.parameters["profile"]
+    storage.put_folder(folder, f"runs/{run_id}")
+
+    def write(piece: Callable[[], None]) -> None:
+        def both() -> None:
+            Video.objects.select_for_update(no_key=True).get(id=video.id)  # before any row below it, as edits do
+            tracks.add_run(
+                run_id=run_id,
+                video=video,
+                job=job,
+                profile=profile,
+                origin="perception",
+                manifest=manifest,
+                folder=None,
+            )
+            piece()
+
+        attempt.finish({"run": str(run_id), "gaze_samples": manifest["gaze_samples"]}, both)
+
+    run = Run(id=run_id, video=video, profile=profile, manifest=manifest)
+    acceptance.settle(run=run, user=None, write=write)
 
 
 def tidy(job: Job | None, folder: Path) -> None:
