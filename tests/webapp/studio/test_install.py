@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import runpy
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from webapp.lib.datafolder import HERE
 
@@ -80,3 +84,33 @@ def test_every_lock_pins_every_package() -> None:
     for lock in (HERE / "requirements").glob("*.lock"):
         lines = [line for line in lock.read_text().splitlines() if not line.startswith("#")]
         assert lines and all(line.count("==") == 1 for line in lines if ";" not in line), lock
+
+
+@pytest.mark.parametrize("lock,extras", [("run", ("embedded", "perception")), ("dev", ("dev",))])
+def test_nothing_that_a_pinned_package_needs_is_left_open(lock: str, extras: tuple[str, ...]) -> None:
+    """From pyproject.toml on, whatever the installed packages say they need stands in run.lock or in the lock."""
+    pinned = {name for each in {"run", lock} for name in names_in(HERE / "requirements" / f"{each}.lock")}
+    project = tomllib.loads((HERE / "pyproject.toml").read_text())["project"]
+    wanted = [*project["dependencies"], *(line for extra in extras for line in project["optional-dependencies"][extra])]
+    waiting, seen = [Requirement(line) for line in wanted], set[tuple[str, str]]()
+    while waiting:
+        need = waiting.pop()
+        name = canonicalize_name(need.name)
+        assert name in pinned, f"{name} is not in {lock}.lock"
+        for extra in ("", *need.extras):
+            if (name, extra) not in seen:
+                seen.add((name, extra))
+                found = [Requirement(line) for line in importlib.metadata.requires(name) or ()]
+                waiting += [r for r in found if r.marker is None or r.marker.evaluate({"extra": extra})]
+    assert len(seen) > 20
+
+
+def names_in(lock: Path) -> list[str]:
+    lines = [line.partition(";")[0].split("==") for line in lock.read_text().splitlines()]
+    return [canonicalize_name(parts[0]) for parts in lines if len(parts) == 2]
+
+
+def test_the_training_lock_leaves_nothing_to_run_lock_that_is_not_there() -> None:
+    """transformers and datasets need these; they stood in run.lock as long as something of run needed them, too."""
+    pinned = {name for lock in ("run", "ml") for name in names_in(HERE / "requirements" / f"{lock}.lock")}
+    assert {"tqdm", "pyyaml", "packaging", "numpy", "filelock", "huggingface-hub"} <= pinned
