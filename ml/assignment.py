@@ -1,4 +1,4 @@
-"""The assignment problem, for floors that must not wait for SciPy: importing it takes a process 0.7 s, lap nothing."""
+"""The assignment problem, by the package lap: importing SciPy for it takes each process 0.7 s."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_the_web_process_loads_no_heavy_package() -> None:
         "import webapp.urls; print(*sorted({m.split('.')[0] for m in sys.modules}))"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert not (HEAVY | {"pyarrow", "scipy"}) & set(done.stdout.split())
+    assert not (HEAVY | {"pyarrow", "scipy", "lap"}) & set(done.stdout.split())
 
 
 def test_there_is_exactly_one_opencv() -> None:

@@ -108,7 +108,7 @@ class Imported:
 def prepare(source: Path, out: Path, progress: Progress) -> Imported:
     """Import a video into the folder `out`. MediaError, one sentence, when it cannot be used; then nothing is there.
 
-    Memory is bounded by the size of the pictures; only the index grows with the length (16 bytes a frame).
+    Memory is bounded by the size of the pictures; only the index grows with the length (20 bytes a frame).
     """
     out.mkdir(parents=True, exist_ok=True)
     sweep(out)

@@ -22,7 +22,16 @@ from ml.media.index import FrameIndex
 from ml.perception import headpose, matching, registry, tracker
 from ml.perception.geometry import ious, size
 from ml.perception.nanodet import COCO
-from ml.perception.protocols import Array, Detection, Face, Image
+from ml.perception.protocols import (
+    Array,
+    Detection,
+    Face,
+    FaceDetector,
+    FaceEmbedder,
+    FaceMesher,
+    Image,
+    ObjectDetector,
+)
 from ml.perception.records import NAN2, NAN4, Piece, PieceBuilder
 
 PERSON_SCORE = 0.3  # the tracker continues a track down to here; it starts one only at its own, higher score
@@ -48,10 +57,10 @@ class Analyser:
     """The loaded backends of a profile."""
 
     def __init__(self, chosen: registry.Profile, weights: Path | None, *, identity: bool) -> None:
-        self._objects = registry.load(chosen.objects, weights)
-        self._faces = registry.load(chosen.faces, weights)
-        self._mesh = registry.load(chosen.mesh, weights)
-        self._identity = registry.load(chosen.identity, weights) if identity else None
+        self._objects: ObjectDetector = registry.load(chosen.objects, weights)
+        self._faces: FaceDetector = registry.load(chosen.faces, weights)
+        self._mesh: FaceMesher = registry.load(chosen.mesh, weights)
+        self._identity: FaceEmbedder | None = registry.load(chosen.identity, weights) if identity else None
         self._spent = dict.fromkeys(WORK, 0.0)
         self._seen: list[Seen] = []
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import onnxruntime
 
 from ml.perception.protocols import Array
@@ -31,8 +30,3 @@ class Session:
 
     def __call__(self, x: Array) -> dict[str, Array]:
         return dict(zip(self._outputs, self._session.run(None, {self._input: x}), strict=True))
-
-
-def sigmoid(x: Array) -> Array:
-    """Logistic function without overflow."""
-    return 1 / (1 + np.exp(-np.clip(x, -60, 60)))

@@ -7,6 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
+from ml.assignment import least_cost_pairs
 from ml.social.runs import components, spread
 from ml.social.scene import Floats, Ints
 
@@ -22,12 +23,6 @@ class Spanned(Protocol):
     def end(self) -> int: ...
     @property
     def roles(self) -> Sequence[tuple[int, str]]: ...
-
-
-def tiou(a: Spanned, b: Spanned) -> float:
-    """Temporal intersection over union of two half-open spans, 0 to 1."""
-    shared = min(a.end, b.end) - max(a.start, b.start)
-    return max(0, shared) / (max(a.end, b.end) - min(a.start, b.start))
 
 
 def match_events(new: Sequence[Spanned], old: Sequence[Spanned], min_tiou: float = 0.5) -> list[tuple[int, int, float]]:
@@ -65,7 +60,7 @@ def _match_group(
         rows, columns = np.unique(a[edges]), np.unique(b[edges])
         gain = np.zeros((len(rows), len(columns)))
         gain[np.searchsorted(rows, a[edges]), np.searchsorted(columns, b[edges])] = share[edges]
-        for row, column in assign(gain):
+        for row, column in zip(*least_cost_pairs(-gain), strict=True):
             if gain[row, column] > 0:
                 pair = int(new_index[rows[row]]), int(old_index[columns[column]])
                 matched.append((*pair, float(gain[row, column])))
@@ -105,40 +100,3 @@ def _touching(a: Ints, b: Ints) -> list[Ints]:
         component[group] = number
     order = np.argsort(component[a], kind="stable")
     return np.split(order, np.flatnonzero(np.diff(component[a][order])) + 1)
-
-
-def assign(gain: Floats) -> list[tuple[int, int]]:
-    """The one-to-one pairs (row, column) with the largest total of `gain` [N, M] (at least 0).
-
-    Hungarian method with potentials and shortest augmenting paths, O(N^2 M) for N <= M (Kuhn 1955; Jonker and Volgenant
-    1987). Every row or every column, whichever are fewer, gets a partner.
-    """
-    if gain.shape[0] > gain.shape[1]:
-        return sorted((row, column) for column, row in assign(gain.T))
-    cost = -gain
-    rows, columns = cost.shape
-    row_price, column_price = np.zeros(rows), np.zeros(columns)
-    partner = np.full(columns, -1)
-    for row in range(rows):
-        distance, source = np.full(columns, np.inf), np.full(columns, -1)
-        done = np.zeros(columns, dtype=bool)
-        at_row, at_column, travelled = row, -1, 0.0
-        while True:
-            reach = travelled + cost[at_row] - row_price[at_row] - column_price
-            nearer = ~done & (reach < distance)
-            distance[nearer], source[nearer] = reach[nearer], at_column
-            at_column = int(np.argmin(np.where(done, np.inf, distance)))
-            travelled = distance[at_column]
-            done[at_column] = True
-            if partner[at_column] < 0:
-                break
-            at_row = partner[at_column]
-        slack = travelled - distance[done]
-        row_price[partner[done][partner[done] >= 0]] += slack[partner[done] >= 0]
-        row_price[row] += travelled
-        column_price[done] -= slack
-        while at_column >= 0:
-            before = source[at_column]
-            partner[at_column] = row if before < 0 else partner[before]
-            at_column = before
-    return sorted((int(row), column) for column, row in enumerate(partner) if row >= 0)

@@ -7,7 +7,7 @@
    in one frame never become one person.
 4. Pieces nobody claims follow their faces: a piece the new run calls the same as a claimed one takes its person.
 
-Frames are source frames, spans half-open, boxes x1, y1, x2, y2 normalised. Pure NumPy and SciPy.
+Frames are source frames, spans half-open, boxes x1, y1, x2, y2 normalised. Pure functions.
 """
 
 from __future__ import annotations

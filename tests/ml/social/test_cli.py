@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from ml.formats import grasp_events, grasp_gaze
-from ml.social.cli import main
+from ml.social.events.__main__ import main
 from ml.social.grasp import scene_of
 from tests.ml.formats.mutations import mutated
 
@@ -184,9 +184,9 @@ def test_it_runs_as_a_module_without_heavy_imports(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=root, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout == f"1 events written to {tmp_path / 'out.json'}\n"
-    heavy = "{'django', 'torch', 'onnxruntime', 'cv2', 'scipy', 'pyarrow', 'av'} & set(sys.modules)"
-    command = [sys.executable, "-c", f"import sys, ml.social.cli, ml.social.display; sys.exit(str({heavy} or ''))"]
-    loaded = subprocess.run(command, capture_output=True, text=True, cwd=root, check=False)
+    heavy = "{'django', 'torch', 'onnxruntime', 'cv2', 'lap', 'scipy', 'pyarrow', 'av'} & set(sys.modules)"
+    script = f"import sys, ml.social.events.__main__, ml.social.display; sys.exit(str({heavy} or ''))"
+    loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=root, check=False)
     assert loaded.stderr.strip() == ""
 
 

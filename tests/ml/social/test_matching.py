@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from itertools import permutations
 
 import numpy as np
 import pytest
+from scipy.optimize import linear_sum_assignment
 
-from ml.social.matching import assign, match_events, tiou
+from ml.social.matching import match_events
 
 
 @dataclass(frozen=True)
@@ -24,11 +24,10 @@ def gaze(start: int, end: int, *, kind: str = "mutual_gaze", roles: tuple[tuple[
     return Span(kind, start, end) if roles is None else Span(kind, start, end, roles)
 
 
-def test_tiou_is_the_shared_part_of_the_union() -> None:
-    # [0, 10) and [5, 15): 5 shared of 15.
-    assert tiou(gaze(0, 10), gaze(5, 15)) == pytest.approx(5 / 15)
-    assert tiou(gaze(0, 10), gaze(0, 10)) == 1
-    assert tiou(gaze(0, 10), gaze(10, 20)) == 0
+def tiou(a: Span, b: Span) -> float:
+    """By counting frames."""
+    one, other = set(range(a.start, a.end)), set(range(b.start, b.end))
+    return len(one & other) / len(one | other)
 
 
 def test_it_matches_only_the_same_type_and_roles() -> None:
@@ -72,21 +71,6 @@ def test_it_takes_empty_lists_and_refuses_a_senseless_limit() -> None:
         match_events([], [], 0)
 
 
-@pytest.mark.parametrize("seed", range(30))
-def test_assignment_is_as_good_as_the_best_of_all_permutations(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    rows, columns = rng.integers(1, 6, 2)
-    gain = np.round(rng.random((rows, columns)) * rng.integers(0, 2, (rows, columns)), 2)
-    wide = gain if rows <= columns else gain.T
-    best = max(
-        sum(wide[row, column] for row, column in enumerate(order))
-        for order in permutations(range(wide.shape[1]), len(wide))
-    )
-    pairs = assign(gain)
-    assert len({row for row, _ in pairs}) == len({column for _, column in pairs}) == min(rows, columns)
-    assert sum(gain[pair] for pair in pairs) == pytest.approx(best)
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_matching_agrees_with_one_big_assignment(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -97,7 +81,7 @@ def test_matching_agrees_with_one_big_assignment(seed: int) -> None:
 
     new, old = some(12), some(9)
     gain = np.array([[tiou(a, b) if tiou(a, b) >= 0.5 else 0.0 for b in old] for a in new])
-    total = sum(gain[pair] for pair in assign(gain))
+    total = gain[linear_sum_assignment(gain, maximize=True)].sum()
     matched = match_events(new, old)
     assert sum(share for _, _, share in matched) == pytest.approx(total)
     assert all(share == gain[a, b] >= 0.5 for a, b, share in matched)
@@ -114,5 +98,7 @@ def test_it_is_quick_for_five_thousand_events() -> None:
     new, old = many(), many()
     started = time.process_time()
     assert match_events(new, old)
-    assert match_events(new, new) == [(at, at, 1.0) for at in range(5000)]
+    same = match_events(new, new)  # some of the made-up events are equal to others
+    assert [a for a, _, _ in same] == sorted(b for _, b, _ in same) == list(range(5000))
+    assert all(share == 1.0 and new[a] == new[b] for a, b, share in same)
     assert time.process_time() - started < 6

@@ -59,11 +59,3 @@ def _detect(shots: Iterable[Scene], rules: Preset, min_confidence: float | None)
         found = compat.detect(shot, rules) if isinstance(rules, GraspCompat) else strict.detect(shot, rules)
         events += [event for event in found if event.confidence >= least]
     return sorted(events, key=lambda event: (event.start, event.end, TYPES.index(event.type), event.roles))
-
-
-if __name__ == "__main__":
-    import sys
-
-    from ml.social.cli import main
-
-    sys.exit(main(sys.argv[1:]))

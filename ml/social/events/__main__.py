@@ -80,3 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         help="leave out events below this confidence (default: 0 for both presets; GRASP's questions use 0.9)",
     )
     return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
