@@ -68,29 +68,48 @@ def upload_path(upload: Upload) -> Path:
     return Path(settings.DATA) / "uploads" / str(upload.id)
 
 
-@transaction.atomic
 def import_file(
-    *, video: Video, path: Path | None = None, upload: Upload | None = None, user: User | None = None
+    *,
+    video: Video,
+    path: Path | None = None,
+    upload: Upload | None = None,
+    user: User | None = None,
+    stored: str | None = None,
 ) -> Job:
     """Queue the import of a file into its video: a path on this machine, or a finished upload.
 
     Workers of the embedded studio read the file where it is. Where workers may be elsewhere (files in an object
-    store), it is first put into the store. An upload's file is removed once it is imported.
+    store), it is first put into the store, which takes as long as the file is large; `stored`: the name of a file that
+    was put there already. An upload's file is removed once it is imported.
     """
     if (path is None) == (upload is None):
         raise TypeError("give either a path or an upload")
     source = path if path is not None else upload_path(upload)  # type: ignore[arg-type]
     parameters: dict[str, Any] = {"suffix": suffix_of(upload.name if upload else source.name)}
-    if storage.local_path("incoming") is None:
-        parameters["stored"] = f"incoming/{video.id}"
-        storage.put(source, parameters["stored"])
-    else:
+    if not is_store_elsewhere():
         parameters["path"] = str(source.resolve())
-    if upload is not None:
-        parameters["upload"] = str(upload.id)
-        upload.video = video
-        upload.save(update_fields=["video"])
-    return jobs.create(project=video.project, kind="import", queue="cpu", video=video, parameters=parameters, user=user)
+    else:
+        parameters["stored"] = stored or f"incoming/{video.id}"
+        if stored is None:
+            storage.put(source, parameters["stored"])
+    with transaction.atomic():
+        if upload is not None:
+            parameters["upload"] = str(upload.id)
+            upload.video = video
+            upload.save(update_fields=["video"])
+        return jobs.create(
+            project=video.project, kind="import", queue="cpu", video=video, parameters=parameters, user=user
+        )
+
+
+def is_store_elsewhere() -> bool:
+    """Files lie in an object store, so that workers may be on other machines."""
+    return storage.local_path("incoming") is None
+
+
+def arrival(upload: Upload) -> str:
+    """Below this name of an object store lies what was brought there of an upload."""
+    return f"incoming/{upload.id}"
 
 
 def blob_lock(sha256: str) -> None:
@@ -140,7 +159,7 @@ def erase_unregistered() -> None:
 def finish_import(*, video: Video, sha256: str, size: int, suffix: str, facts: dict[str, Any]) -> Video:
     """Give a video its stored file. `facts` is import.json. Raises AlreadyHere."""
     blob = Blob.objects.get(sha256=sha256)
-    row = Video.objects.select_for_update().get(id=video.id)
+    row = Video.objects.select_for_update(no_key=True).get(id=video.id)
     twin = twin_of(project=row.project, sha256=sha256, but=row)
     if twin is not None:
         raise AlreadyHere(twin)
@@ -177,7 +196,7 @@ def _delete(video_id: UUID, sha256: str | None) -> bool:
     """Delete the video if its blob is still this one. The blob is locked before the video, as imports do."""
     if sha256 is not None:
         blob_lock(sha256)
-    row = Video.objects.select_for_update().filter(id=video_id).first()
+    row = Video.objects.select_for_update().filter(id=video_id).first()  # nothing new may refer to it
     if row is None:
         return True
     if row.blob_id != sha256:
@@ -187,6 +206,7 @@ def _delete(video_id: UUID, sha256: str | None) -> bool:
     folders = [f"runs/{run_id}" for run_id in {*map(str, runs), *begun}]
     folders.append(f"incoming/{video_id}")
     arrived = list(Upload.objects.filter(video=row))
+    folders += [arrival(upload) for upload in arrived]
     Upload.objects.filter(video=row).delete()
     row.delete()
     history.erase(video=video_id, runs=runs)
@@ -207,6 +227,8 @@ def _erase(folders: list[str], sha256: str | None) -> None:
     """Erase files after the commit, unless an import brought the same file back in between."""
     with transaction.atomic():
         if sha256 is not None:
+            with connection.cursor() as cursor:  # the rows are gone: giving up now would leave the files
+                cursor.execute("SET LOCAL lock_timeout = 0")
             blob_lock(sha256)
             if Blob.objects.filter(sha256=sha256).exists():
                 folders = [name for name in folders if name != f"blobs/{sha256}"]

@@ -11,6 +11,7 @@ import os
 import shutil
 from datetime import timedelta
 from pathlib import Path
+from uuid import uuid4
 
 from django.conf import settings
 from django.db import transaction
@@ -18,6 +19,7 @@ from django.utils import timezone
 
 from webapp.accounts.models import User
 from webapp.jobs.models import Job
+from webapp.lib import storage
 from webapp.lib.errors import Refused
 from webapp.library import services
 from webapp.library.models import Project, Upload, Video
@@ -90,18 +92,45 @@ def add_piece(*, upload: Upload, offset: int, piece: bytes) -> int:
     return row.received
 
 
-@transaction.atomic
 def finish_upload(*, upload: Upload, user: User, **provenance: str) -> tuple[Video, Job]:
-    """The whole file is here: make its video and queue the import. Asked again, the answer is the same."""
+    """The whole file is here: make its video and queue the import. Asked again, the answer is the same.
+
+    Into an object store the file is copied first, while nothing is locked: each call makes a copy of its own there, the
+    one that comes first keeps its copy. What a killed call leaves goes with the upload.
+    """
+    stored = None
+    if services.is_store_elsewhere() and _made_of(upload) is None:
+        _refuse_incomplete(upload)
+        stored = f"{services.arrival(upload)}/{uuid4()}"
+        storage.put(services.upload_path(upload), stored)
+    video, job = _make_video(upload, user, stored, provenance)
+    if stored is not None and job.parameters.get("stored") != stored:
+        storage.delete_tree(stored)
+    return video, job
+
+
+@transaction.atomic
+def _make_video(upload: Upload, user: User, stored: str | None, provenance: dict[str, str]) -> tuple[Video, Job]:
     row = Upload.objects.select_for_update().select_related("project").get(id=upload.id)
-    if row.video is not None:
-        job = Job.objects.filter(video=row.video, kind="import").order_by("created").first()
-        if job is not None:
-            return row.video, job
-    if _settled(row).received != row.size:
-        raise Refused(f"{row.name} is not complete: {row.received} of {row.size} bytes arrived.")
+    made = _made_of(row)
+    if made is not None:
+        return made
+    _refuse_incomplete(_settled(row))
     video = services.create_video(project=row.project, name=row.name, user=user, **provenance)
-    return video, services.import_file(video=video, upload=row, user=user)
+    return video, services.import_file(video=video, upload=row, user=user, stored=stored)
+
+
+def _made_of(upload: Upload) -> tuple[Video, Job] | None:
+    """The video that an upload has become, and its import."""
+    if upload.video is None:
+        return None
+    job = Job.objects.filter(video=upload.video, kind="import").order_by("created").first()
+    return (upload.video, job) if job is not None else None
+
+
+def _refuse_incomplete(upload: Upload) -> None:
+    if upload.received != upload.size:
+        raise Refused(f"{upload.name} is not complete: {upload.received} of {upload.size} bytes arrived.")
 
 
 @transaction.atomic
@@ -110,9 +139,11 @@ def cancel_upload(*, upload: Upload) -> None:
     row = Upload.objects.select_for_update().get(id=upload.id)
     if row.video_id is not None:
         raise Refused("This upload has become a video; delete the video instead.")
-    path = services.upload_path(row)
+    path, brought = services.upload_path(row), services.arrival(row)
     row.delete()
     transaction.on_commit(lambda: path.unlink(missing_ok=True))
+    if services.is_store_elsewhere():
+        transaction.on_commit(lambda: storage.delete_tree(brought))
 
 
 def forget_old(*, project: Project) -> None:

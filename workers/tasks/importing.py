@@ -48,7 +48,8 @@ def work(attempt: Attempt) -> None:
             facts = json.loads((made / "import.json").read_text())
             files = [(original, f"original{suffix}")] + [(p, p.name) for p in sorted(made.glob("*")) if keep(p)]
         blob = services.register_blob(sha256=sha256, size=size, suffix=suffix, facts=facts, files=files)
-        attempt.hold()
+        if Video.objects.select_for_update(no_key=True).filter(id=video.id).first() is None:
+            attempt.hold()  # the job went with its video: this says so
         services.finish_import(video=video, sha256=sha256, size=size, suffix=suffix, facts=blob.facts)
 
     if not Blob.objects.filter(sha256=sha256, ready=True).exists():
@@ -101,6 +102,8 @@ def clear_source(parameters: dict[str, Any]) -> None:
     if "upload" in parameters:
         for upload in Upload.objects.filter(id=parameters["upload"]):
             services.upload_path(upload).unlink(missing_ok=True)
+            if "stored" in parameters:  # with copies that killed requests began
+                storage.delete_tree(services.arrival(upload))
     if "stored" in parameters:
         storage.delete_tree(parameters["stored"])
 

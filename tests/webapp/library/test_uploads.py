@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.core.files.storage import Storage
+from django.db import connection
 from django.test import Client
 
 from webapp.jobs.models import Job
+from webapp.lib import storage
 from webapp.library import services
 from webapp.library.models import Upload, Video
+from workers.tasks import importing
 
 DATA = bytes(range(256)) * 40  # 10,240 bytes
 
@@ -169,3 +174,98 @@ def test_the_page_offers_unfinished_uploads(cora: Client) -> None:
     page = cora.get("/p/one/upload/").content.decode()
     assert upload in page
     assert "<script>alert(1)" not in page
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# An object store
+
+
+class Bucket(Storage):
+    """Files by their whole names, as an object store has them: there are no folders."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+
+    def save(self, name: str | None, content: Any, max_length: int | None = None) -> str:
+        assert name is not None
+        self.files[name] = content.read()
+        return name
+
+    def exists(self, name: str) -> bool:
+        return name in self.files
+
+    def delete(self, name: str) -> None:
+        self.files.pop(name, None)
+
+    def listdir(self, path: str) -> tuple[list[str], list[str]]:
+        below = [name.removeprefix(f"{path}/") for name in self.files if name.startswith(f"{path}/")]
+        folders = {name.partition("/")[0] for name in below if "/" in name}
+        return sorted(folders), [name for name in below if "/" not in name]
+
+
+@pytest.fixture
+def bucket(monkeypatch: pytest.MonkeyPatch) -> Bucket:
+    """The studio's files in an object store."""
+    made = Bucket()
+    monkeypatch.setattr(storage, "default_storage", made)
+    return made
+
+
+def test_a_file_is_copied_to_the_store_while_nothing_is_locked(
+    cora: Client, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    depths = [len(connection.savepoint_ids)]  # the test itself is in a transaction
+    real = storage.put
+
+    def put_and_look(path: Path, name: str) -> None:
+        depths.append(len(connection.savepoint_ids))
+        real(path, name)
+
+    monkeypatch.setattr(storage, "put", put_and_look)
+    upload = begin(cora).json()["id"]
+    send_all(cora, upload)
+    done = finish(cora, upload).json()
+    stored = Job.objects.get(id=done["job"]).parameters["stored"]
+    assert depths == [depths[0]] * 2
+    assert bucket.files == {stored: DATA}
+    assert finish(cora, upload).json() == done and len(depths) == 2
+
+
+def test_of_two_that_finish_at_once_one_copy_stays(
+    cora: Client, bucket: Bucket, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = storage.put
+    answers: list[Any] = []
+
+    def put_with_company(path: Path, name: str) -> None:
+        real(path, name)
+        if not answers:
+            answers.append({})
+            answers[0] = finish(cora, upload).json()  # another request, which is faster
+
+    monkeypatch.setattr(storage, "put", put_with_company)
+    upload = begin(cora).json()["id"]
+    send_all(cora, upload)
+    assert finish(cora, upload).json() == answers[0]
+    assert bucket.files == {Job.objects.get().parameters["stored"]: DATA}
+    assert Video.objects.count() == 1
+
+
+@pytest.mark.parametrize("then", ["cancel", "finish", "delete"])
+def test_what_a_killed_request_brought_to_the_store_goes(
+    cora: Client, bucket: Bucket, then: str, django_capture_on_commit_callbacks: Any
+) -> None:
+    upload = begin(cora).json()["id"]
+    send_all(cora, upload)
+    storage.put(services.upload_path(Upload.objects.get()), f"{services.arrival(Upload.objects.get())}/killed")
+    with django_capture_on_commit_callbacks(execute=True):
+        if then == "cancel":
+            cora.delete(f"/api/v1/uploads/{upload}")
+        else:
+            job = Job.objects.get(id=finish(cora, upload).json()["job"])
+            assert len(bucket.files) == 2
+            if then == "finish":
+                importing.clear_source(job.parameters)
+            else:
+                services.delete_video(video=Video.objects.get())
+    assert not bucket.files
