@@ -88,8 +88,8 @@ class Attempt:
         """Write the results and the job's end in one transaction. Raises ClaimLost and Cancelled, and then nothing is
         written.
 
-        `write` may return more of the result. The job's row is locked after it (or where it calls `hold`), so that a
-        long `write` can be cancelled, and rows are locked in the order of a deletion: video, then job.
+        `write` may return more of the result. The job's row is locked after it: a long `write` can be cancelled, and
+        rows are locked in the order of a deletion: video, then job.
         """
         self._listen()
 

@@ -1,5 +1,7 @@
 """Every change of a job row. The row is the truth; a message only tells a worker to look at it.
 
+Rows are locked in one order everywhere: a video, then its jobs.
+
 An attempt holds the job by a token (`claim`): whoever lost it writes nothing any more. An attempt is counted when it is
 claimed; after `ATTEMPTS` the job fails instead of going round for ever.
 """
@@ -11,6 +13,7 @@ from datetime import timedelta
 from typing import Any
 from uuid import UUID, uuid4
 
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
@@ -23,7 +26,6 @@ from webapp.library.models import Project, Video
 
 ATTEMPTS = 3
 LOG_LIMIT = 16 * 1024
-HEARTBEAT_LIMIT = timedelta(seconds=120)
 WAITING_LIMIT = timedelta(seconds=30)
 LIVE = (Job.State.QUEUED, Job.State.RUNNING)
 FINAL = (Job.State.DONE, Job.State.FAILED, Job.State.CANCELLED)
@@ -42,7 +44,10 @@ _followers: dict[str, Follower] = {}
 
 
 def follow(kind: str, follower: Follower) -> None:
-    """Have a function called with each job of a kind that ends or is queued again, in the same transaction."""
+    """Have a function called with each job of a kind that ends or is queued again, in the same transaction.
+
+    The job's row is locked then, and its video's: the function may write to that.
+    """
     _followers[kind] = follower
 
 
@@ -50,6 +55,16 @@ def _tell(job: Job) -> None:
     follower = _followers.get(job.kind)
     if follower is not None:
         follower(job)
+
+
+def _lock_video(job: Job | None, *, skip_locked: bool = False) -> bool:
+    """Lock the video that follows this job, as a deletion does before it comes to the job. Whether the job can be next:
+    not where somebody else has the video and the lock is not waited for.
+    """
+    if job is None or job.video_id is None or job.kind not in _followers:
+        return True
+    rows = Video.objects.select_for_update(no_key=True, skip_locked=skip_locked).filter(id=job.video_id)
+    return rows.values_list("id").first() is not None or not skip_locked
 
 
 def create(
@@ -81,6 +96,7 @@ def claim(*, job_id: UUID | str, worker: str, devices: Mapping[str, list[str]] |
     None when there is nothing to do: the job is gone, final, held by a living attempt, out of attempts, or no device
     is free (it then stays queued). `worker` is a name of `webapp.lib.hosts.process_name`.
     """
+    _lock_video(Job.objects.filter(id=job_id).only("kind", "video_id").first())
     job = Job.objects.select_for_update().filter(id=job_id).first()
     if job is None or job.state in FINAL:
         return None
@@ -177,6 +193,7 @@ def fail(*, job: Job, error: str, reason: str = "input", lines: str = "") -> Non
 
     `reason`: input (what was given), weights (model weights missing) or fault (ours); kept as result["reason"].
     """
+    _lock_video(job)
     row = held(job=job)
     row.result, row.log = {"reason": reason}, tail(row.log + lines)
     _end(row, Job.State.FAILED, error=error)
@@ -185,12 +202,14 @@ def fail(*, job: Job, error: str, reason: str = "input", lines: str = "") -> Non
 @transaction.atomic
 def cancelled(*, job: Job) -> None:
     """The attempt stopped because it was asked to. Raises ClaimLost."""
+    _lock_video(job)
     _end(held(job=job), Job.State.CANCELLED)
 
 
 @transaction.atomic
 def cancel(*, job: Job, user: User | None) -> Job:
     """Ask a job to stop: a queued one is final at once, a running one within seconds. Raises JobError."""
+    _lock_video(job)
     row = Job.objects.select_for_update().get(id=job.id)
     if row.state in FINAL:
         raise JobError(f"The job is over already: {row.state}.")
@@ -206,6 +225,7 @@ def cancel(*, job: Job, user: User | None) -> Job:
 @transaction.atomic
 def retry(*, job: Job, user: User | None) -> Job:
     """Queue a failed or cancelled job again, with all its attempts. Raises JobError."""
+    _lock_video(job)
     row = Job.objects.select_for_update().get(id=job.id)
     if row.state not in (Job.State.FAILED, Job.State.CANCELLED):
         raise JobError(f"Only a failed or cancelled job can be tried again; this one is {row.state}.")
@@ -238,34 +258,50 @@ def release(*, job: Job, reason: str, count_attempt: bool = True) -> None:
         job.save()
 
 
-@transaction.atomic
-def requeue_lost(*, older_than: timedelta = HEARTBEAT_LIMIT) -> int:
-    """Queue running jobs again whose heartbeat is too old, or whose worker was on this host and is gone."""
-    count = 0
-    limit = timezone.now() - older_than
-    for job in Job.objects.select_for_update(skip_locked=True).filter(state=Job.State.RUNNING):
-        if job.heartbeat is None or job.heartbeat < limit or is_dead(job.worker):
-            _requeue(job, f"The worker {job.worker} gave no sign of life.")
-            count += 1
-    return count
+def requeue_lost(*, older_than: timedelta | None = None) -> int:
+    """Queue running jobs again whose heartbeat is too old, or whose worker was on this host and is gone.
+
+    One that somebody else has locked is left for the next time.
+    """
+    age = timedelta(seconds=settings.HEARTBEAT_LIMIT_S) if older_than is None else older_than
+    limit = timezone.now() - age
+
+    def lost(job: Job) -> bool:
+        return job.heartbeat is None or job.heartbeat < limit or is_dead(job.worker)
+
+    running = filter(lost, Job.objects.filter(state=Job.State.RUNNING).defer("log"))
+    return sum(_requeue(job, lost, "The worker {} gave no sign of life.", skip_locked=True) for job in running)
 
 
-@transaction.atomic
 def requeue_of(*, node: str, in_order: bool = False) -> int:
     """Queue the running jobs of one worker node again, at once: its processes are known to be gone.
 
     `node` is the node's name or its end, such as `.STUDIO`, which means every worker of that studio.
     """
-    jobs = list(Job.objects.select_for_update().filter(state=Job.State.RUNNING, worker__contains=f"{node}/"))
-    for job in jobs:
-        _requeue(job, "The studio was stopped." if in_order else "The worker died.", count_attempt=not in_order)
-    return len(jobs)
+    reason = "The studio was stopped." if in_order else "The worker died."
+
+    def held_there(job: Job) -> bool:
+        return f"{node}/" in job.worker
+
+    running = Job.objects.filter(state=Job.State.RUNNING, worker__contains=f"{node}/").defer("log")
+    return sum(_requeue(job, held_there, reason, count_attempt=not in_order) for job in running)
 
 
-def _requeue(job: Job, reason: str, *, count_attempt: bool = True) -> None:
-    release(job=job, reason=reason, count_attempt=count_attempt)
+@transaction.atomic
+def _requeue(
+    seen: Job, still: Callable[[Job], bool], reason: str, *, count_attempt: bool = True, skip_locked: bool = False
+) -> bool:
+    """Release a running job and send it again, if that is `still` called for once its row is locked."""
+    if not _lock_video(seen, skip_locked=skip_locked):
+        return False
+    rows = Job.objects.select_for_update(skip_locked=skip_locked).filter(id=seen.id, state=Job.State.RUNNING)
+    job = rows.first()
+    if job is None or not still(job):
+        return False
+    release(job=job, reason=reason.format(job.worker), count_attempt=count_attempt)
     if job.state == Job.State.QUEUED:
         enqueue(job=job)
+    return True
 
 
 def resend_waiting(*, older_than: timedelta = WAITING_LIMIT) -> int:

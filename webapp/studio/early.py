@@ -46,6 +46,7 @@ def begin(arguments: list[str]) -> None:
     data = data_folder()
     lock = Lock(data)
     listening: socket.socket | None = None
+    postgres: Postgres | None = None
     try:
         if not lock.take(arguments[0]):
             return
@@ -56,6 +57,8 @@ def begin(arguments: list[str]) -> None:
         _begun = Early(lock, listening, start_web(data, listening), postgres)
         atexit.register(_drop)
     except (StudioError, OSError):
+        if postgres is not None:
+            postgres.stop()
         if listening is not None:
             listening.close()
         lock.free()

@@ -20,10 +20,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import timedelta
 from pathlib import Path
 
-from django.conf import settings
 from django.db import DatabaseError, connection
 
 from webapp.jobs import broker, services
@@ -64,12 +62,14 @@ class Part:
 class Studio:
     """The running parts of one data folder."""
 
-    def __init__(self, data: Path, lock: Lock, what: str) -> None:
+    def __init__(self, data: Path, lock: Lock, what: str, early: Early | None = None) -> None:
+        """`early`: what runs already; it is the studio's to stop."""
+        self.early = early
         self.data, self.lock, self.what = data, lock, what
         self.logs = data / "logs"
         self.digest = hashlib.sha256(str(data).encode()).hexdigest()[:8]
         self.parts: dict[str, Part] = {}
-        self.postgres: Postgres | None = None
+        self.postgres: Postgres | None = early.postgres if early else None
         self.valkey: Valkey | None = None
         self.address = ""
         self.ready = False
@@ -129,11 +129,11 @@ class Studio:
 
         return start
 
-    def start_web(self, port: int | None, early: Early | None) -> None:
+    def start_web(self, port: int | None) -> None:
         """Serve the pages: on the port asked for, else the next free one from 8420, or as it was begun early."""
+        early = self.early
         self._listening = listening = early.listening if early else listen(port)
         self.address = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        self.postgres = early.postgres if early else None
         self._watch("web", lambda: start_web(self.data, listening), early.web if early else None)
 
     def start_workers(self, queues: tuple[str, ...] = ("cpu", "gpu", "train")) -> None:
@@ -259,8 +259,7 @@ class Studio:
 def reap() -> bool:
     """One round of the reaper, and whether it went well; what fails is tried again in the next one."""
     try:
-        limit = timedelta(seconds=settings.HEARTBEAT_LIMIT_S)
-        lost, sent = services.requeue_lost(older_than=limit), services.resend_waiting()
+        lost, sent = services.requeue_lost(), services.resend_waiting()
         if lost or sent:
             log.info("Reaper: %d jobs of dead workers queued again, %d messages sent again.", lost, sent)
     except DatabaseError as error:

@@ -45,11 +45,11 @@ def run_studio(data: Path, what: str, port: int | None, screen: Console) -> Iter
         where = f" at {note['address']}" if note.get("address") else ""
         holder = f"`{note.get('what', 'a command')}` (process {note.get('pid', 'unknown')})"
         raise StudioError(f"The data folder {data} is in use: {holder} runs on it{where}.")
-    studio = Running(data, lock, what)
+    studio = Running(data, lock, what, begun)
     studio.screen = screen
     try:
         with orderly_signals():
-            studio.start_web(port, begun)  # loads its code while the database starts
+            studio.start_web(port)  # loads its code while the database starts
             studio.start_services()
             for sentence in studio.doubts():
                 screen.print(sentence, style="yellow")
