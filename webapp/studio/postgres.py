@@ -19,8 +19,8 @@ import psycopg
 from webapp.lib.datafolder import socket_folder
 from webapp.studio import binaries, processes
 from webapp.studio.errors import StudioError
+from webapp.studio.sockets import NOBODY, make_private
 
-NOBODY = 65534
 USER = DATABASE = "sightline"
 SETTINGS = {
     "max_connections": "100",
@@ -43,8 +43,8 @@ class Postgres:
 
     def begin(self) -> None:
         """Begin to make the cluster if there is none; `start` waits for it. Raises StudioError."""
-        for folder in (self.cluster, self.sockets):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.cluster.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self.sockets)
         self._choose_identity()
         if not (self.cluster / "PG_VERSION").exists():
             self._begin_initdb()

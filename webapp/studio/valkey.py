@@ -10,6 +10,7 @@ from pathlib import Path
 from webapp.studio import binaries, processes
 from webapp.studio.errors import StudioError
 from webapp.studio.postgres import last_line
+from webapp.studio.sockets import make_private
 
 
 class Valkey:
@@ -22,7 +23,7 @@ class Valkey:
     def start(self) -> None:
         """Start the server and wait until it answers. Raises StudioError."""
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self.socket.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(self.socket.parent)
         if self.answers():  # one that is still on its way out after its launcher was killed
             self._say(b"SHUTDOWN")
             processes.wait_until(lambda: not self.answers(), limit_s=5)
