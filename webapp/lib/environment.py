@@ -30,8 +30,11 @@ def postgres(name: str) -> dict[str, Any]:
         warnings.simplefilter("ignore")
         try:
             found: dict[str, Any] = environ.Env.db_url_config(url)
-        except ValueError as error:
-            raise ImproperlyConfigured(f"{name} cannot be read: {error}.") from error
+        except ValueError:  # its words would quote parts of the address, perhaps of the password
+            raise ImproperlyConfigured(
+                f"{name} cannot be read: write special characters of the user and the password as %XX, such as %2F for "
+                "/, and the port as a number."
+            ) from None
     found["HOST"] = unquote(found["HOST"])  # a socket folder arrives as %2F...
     return found
 

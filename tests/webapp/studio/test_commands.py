@@ -99,6 +99,11 @@ def test_bad_input_is_one_sentence_and_exit_code_2(manage: Any, words: tuple[str
         ("SIGHTLINE_SECRET_KEY", "weak", "SIGHTLINE_SECRET_KEY is too weak"),
         ("STORAGE_URL", "ftp://x", "neither file:///folder nor s3://"),
         ("DATABASE_URL", "nonsense", "DATABASE_URL is not of the form postgres://"),
+        (
+            "DATABASE_URL",
+            "postgres://me:hush/word@127.0.0.1/x",
+            "write special characters of the user and the password",
+        ),
         ("DATABASE_URL", "postgres://x@127.0.0.1:1/x", "The database cannot be used: "),
         ("BROKER_URL", "nonsense", "BROKER_URL does not begin with redis://"),
         ("SIGHTLINE_DB_POOL", "many", "SIGHTLINE_DB_POOL must be a whole number, not 'many'."),
@@ -109,6 +114,7 @@ def test_a_wrong_variable_is_one_sentence(manage: Any, variable: str, value: str
     done = manage("login-link", **{variable: value})
     assert done.returncode == 2 and sentence in done.stderr
     assert len(done.stderr.strip().splitlines()) == 1 and done.stdout == ""
+    assert "hush" not in done.stderr  # the first half of a password
 
 
 def test_a_file_in_the_place_of_the_data_folder_is_said(root: Path) -> None:
