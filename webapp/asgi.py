@@ -10,5 +10,6 @@ from webapp.lib.handler import OneHopHandler
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 os.environ.setdefault("SIGHTLINE_DB_POOL", "16")
+os.environ.setdefault("SIGHTLINE_LOCK_WAIT", "5")
 django.setup(set_prefix=False)
 application = OneHopHandler()

@@ -8,6 +8,7 @@ SIGHTLINE_SECRET_KEY   signing key; required, and checked for strength, when SIG
 SIGHTLINE_PRODUCTION   1: secure cookies, host names from SIGHTLINE_HOSTS, no debug
 SIGHTLINE_HOSTS        comma-separated host names that may be asked for
 SIGHTLINE_DB_POOL      database connections of one process (default: 16 for pages, else no pool)
+SIGHTLINE_LOCK_WAIT    seconds that a request waits for rows somebody else holds (default: 5 for pages, else for ever)
 SIGHTLINE_DEVICES      what gpu and train jobs lease on this machine, such as cuda:0,cuda:1 (default: its GPUs)
 SIGHTLINE_HEARTBEAT_LIMIT   seconds after which a silent job is taken from its worker (default 120)
 SIGHTLINE_POSTGRES     folder of other PostgreSQL programs than the wheel's
@@ -80,6 +81,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
+    "webapp.accounts.failures.Busy",
 ]
 
 ROOT_URLCONF = "webapp.urls"
@@ -116,6 +118,11 @@ else:
 POOL = environment.whole_number("SIGHTLINE_DB_POOL", default=0)
 if POOL:
     DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {"min_size": 1, "max_size": POOL, "timeout": 10}
+# Requests that wait for a lock hold one of the few threads that answer them (webapp/asgi.py sets it); workers wait
+LOCK_WAIT_S = environment.whole_number("SIGHTLINE_LOCK_WAIT", default=0)
+if LOCK_WAIT_S:
+    options = DATABASES["default"].setdefault("OPTIONS", {})
+    options["options"] = f"{options.get('options', '')} -c lock_timeout={LOCK_WAIT_S}s".strip()
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 # Background work (see workers/app.py)

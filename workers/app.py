@@ -10,6 +10,7 @@ import os
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
 os.environ["SIGHTLINE_DB_POOL"] = "0"  # a pool's threads do not survive the fork of the task processes
+os.environ["SIGHTLINE_LOCK_WAIT"] = "0"  # jobs wait for rows as long as it takes
 
 import django
 

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.utils.http import url_has_allowed_host_and_scheme
+from psycopg.errors import LockNotAvailable
 
 
 def _answer(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
     if request.path.startswith("/api/") or request.headers.get("HX-Request"):
         return JsonResponse({"error": sentence}, status=status)
     return render(request, f"{status}.html", {"sentence": sentence}, status=status)
+
+
+class Busy:
+    """Middleware: a request that waited too long for rows somebody else holds answers 503, to be sent again."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        return busy(request) if isinstance(exception.__cause__, LockNotAvailable) else None
+
+
+def busy(request: HttpRequest) -> HttpResponse:
+    response = _answer(request, 503, BUSY_SENTENCE)
+    response["Retry-After"] = "2"
+    return response
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -44,4 +66,5 @@ def _sender(request: HttpRequest) -> str:
     return came_from if fine else request.path
 
 
+BUSY_SENTENCE = "Somebody else's change is being written here. Nothing of yours was saved; try again in a moment."
 CSRF_SENTENCE = "This page is older than your login. Load it again and repeat the last step."
