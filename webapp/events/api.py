@@ -189,7 +189,7 @@ def _state(user: Any, video_id: UUID) -> list[live.Message]:
     user.refresh_from_db(fields=["is_active", "is_superuser"])
     video = Video.objects.only("project_id", "revision").get(id=video_id)
     check(user, video.project_id, "view")
-    recent = Job.objects.filter(video_id=video_id).order_by("-created")[:5]
+    recent = Job.objects.filter(video_id=video_id).defer("log", "stages").order_by("-created")[:5]
     return [("revision", {"revision": video.revision})] + [
         (
             "job",
