@@ -21,7 +21,7 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import DeviceLease, Job
 
 LAST = {"store", "display", "events", "derive", "compare"}  # stages that make no progress call but the first
-LONG_S = 0.3  # stages that take longer are killed somewhere in the middle, others at one of their progress calls
+LONG_S = 0.3  # stages that take longer are killed somewhere in the middle, others and the last at a progress call
 LIMIT_S = 240.0  # for one attempt on a busy machine
 CANCEL_LIMIT_S = 30.0
 ORPHAN_S = 5.0
@@ -54,7 +54,8 @@ class Killer:
         """Wait until the job is at the gate, kill, close the following gate, wait until the job has gone on."""
         wait_for(lambda: self.gates.reached(kill.stage) or state(job) in jobs.FINAL, LIMIT_S, f"stage {kill.stage}")
         assert self.gates.reached(kill.stage), f"the {job.kind} job never came to the stage {kill.stage}"
-        if kill.loose or (self.seconds[kill.stage] > LONG_S and kill.victim != "pool"):
+        in_the_middle = self.seconds[kill.stage] > LONG_S and kill.stage not in LAST and kill.victim != "pool"
+        if kill.loose or in_the_middle:
             self.gates.open(kill.stage)
             time.sleep(self.chance.uniform(0, min(0.1, self.seconds[kill.stage])))
         self._kill(kill.victim)
