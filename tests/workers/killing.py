@@ -23,8 +23,8 @@ from webapp.jobs.models import DeviceLease, Job
 LAST = {"store", "display", "events", "derive", "compare"}  # stages that make no progress call but the first
 LONG_S = 0.3  # stages that take longer are killed somewhere in the middle, others and the last at a progress call
 LIMIT_S = 240.0  # for one attempt on a busy machine
-CANCEL_LIMIT_S = 30.0
-ORPHAN_S = 5.0
+CANCEL_LIMIT_S = 60.0
+ORPHAN_S = 15.0
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def finish(job: Job) -> Job:
 
 
 def assert_nothing_left() -> None:
-    wait_for(lambda: not whole.leftovers(), 10, f"leftovers to go: {whole.leftovers()}")
+    wait_for(lambda: not whole.leftovers(), 30, f"leftovers to go: {whole.leftovers()}")
     wait_for(lambda: not list(whole.perception_processes()), ORPHAN_S, "perception's processes to go")
     assert not DeviceLease.objects.exists()
 

@@ -114,5 +114,5 @@ def test_an_upload_is_removed_once_it_is_imported(
     video = services.create_video(project=project, name=upload.name, user=user)
     job = services.import_file(video=video, upload=upload, user=user)
     wait_for(lambda: state(job) == "done", 60, "the import")
-    wait_for(lambda: not path.exists(), 5, "the upload to go")
+    wait_for(lambda: not path.exists(), 15, "the upload to go")
     assert Video.objects.get(id=video.id).blob.original.endswith("/original.mp4")  # type: ignore[union-attr]

@@ -34,7 +34,7 @@ def killer(worker: Worker, gates: Gates) -> Killer:
 
 @pytest.fixture
 def bob(project: Project) -> User:
-    return User.objects.create(username="bob")
+    return User.objects.create(username="bob", is_superuser=True)
 
 
 def add_run(video: Video, folder: Path, **scene: Any) -> Run:

@@ -157,7 +157,7 @@ def test_a_full_disk_of_the_database_is_one_sentence(project: Project) -> None:
 
     began = time.monotonic()
     assert attempt.run(str(job.id), "here@elsewhere", work) == "failed"
-    assert time.monotonic() - began < 10  # it is not waited for as a database that is away
+    assert time.monotonic() - began < 30  # it is not waited for as a database that is away
     assert Job.objects.get(id=job.id).error == "The database's disk is full."
 
 
