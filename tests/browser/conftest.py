@@ -152,7 +152,7 @@ def wait_saved(page: Any) -> None:
     from playwright.sync_api import TimeoutError as TooLong
 
     try:
-        page.wait_for_function("() => document.querySelector('#save-state').dataset.unsaved === '0'", timeout=15_000)
+        page.wait_for_function("() => document.querySelector('#save-state').dataset.unsaved === '0'", timeout=60_000)
     except TooLong:
         page.evaluate("document.querySelector('#save-state').click()")
         words = page.evaluate(

@@ -3,7 +3,8 @@
 // for all of them.
 //
 // A record: {id, user, video, kind, object, version, base?, fields, label, made, status, undoes?, error?, conflict?}
-// (user: who made it, sent along; base: the row as it was when the edit was made), with a status:
+// (user: who made it, sent along; base: the row as it was when the edit was made; in memory `elsewhere`: made in another
+// tab that is open), with a status:
 //   queued    shown as done, and sent when its turn comes
 //   conflict  somebody else changed the row too: it waits for a word, and so does what was made after it on the same row
 //   stuck     the server fails on it again and again while it answers other requests: waits for a word likewise
@@ -46,6 +47,7 @@ export class EditQueue extends Topics {
   /** Take up what an earlier tab left unsaved. */
   async open() {
     for (const { order, ...record } of await this.database.list(this.user, this.video)) this.#include(record);
+    this.emit("opened", this.records);
     this.#changed();
     this.kick();
   }
@@ -417,7 +419,7 @@ export class EditQueue extends Topics {
 
   async #heard(message, own) {
     const record = this.waiting(message.id);
-    if (message.type === "queued") this.#include(message.record);
+    if (message.type === "queued") this.#include({ ...message.record, elsewhere: true });
     else if (message.type === "acknowledged") await this.#acknowledged(record, message.answer, own);
     else if (message.type === "kick") this.kick();
     else if (!record) return;
@@ -474,7 +476,7 @@ export class EditQueue extends Topics {
 }
 
 /** A record as it is stored: without what only this tab needs. */
-function bare({ changes, stored, kept, ...record }) {
+function bare({ changes, stored, kept, elsewhere, ...record }) {
   return record;
 }
 

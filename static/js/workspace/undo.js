@@ -1,5 +1,5 @@
 // Undo and redo: edits of kind "undo", in the order they were made. An undo of an undo is a redo. What this person did to
-// the video before the page was loaded comes from the server, one edit a step.
+// the video before the page was loaded comes from the server and from the queue, one edit a step.
 
 import { STATUS_WORDS, TYPES } from "./vocabulary.js";
 
@@ -20,24 +20,58 @@ const WORDS = {
 export class UndoStack {
   #done = [];
   #undone = [];
+  #known = new Set(); // ids of the edits that were ever in these stacks
+  #fresh = true; // nothing was done since the page was loaded that makes older undos final
+  #loose = new Map(); // id -> undo by an earlier tab of an edit that only the server tells of
 
   constructor(queue) {
     this.queue = queue;
-    queue.on("saved", ({ record, answer }) => record && this.#learn(record.id, answer.changes));
-    queue.on("refused", (record) => this.#drop(record.id));
-    queue.on("conflict", (record) => this.#drop(record.id));
-    queue.on("stuck", (record) => this.#drop(record.id));
-    queue.on("discarded", (record) => this.#drop(record.id));
+    queue.on("opened", (records) => {
+      for (const record of records) if (record.status === "queued" && record.changes.length) this.#follow(record);
+    });
+    queue.on("saved", ({ record, answer }) => {
+      if (!record) return;
+      if (!record.elsewhere) this.#follow(record);
+      this.#learn(record.id, answer.changes);
+    });
+    for (const topic of ["refused", "conflict", "stuck", "discarded"])
+      queue.on(topic, (record) => this.#drop(record.id));
   }
 
-  /** Put what the server knows of earlier edits under those of this page. */
+  /** Take in an edit that was made by an earlier tab, or in place of one that was not saved. */
+  #follow(record) {
+    if (this.#known.has(record.id)) return;
+    if (record.kind !== "undo") this.remember([record]);
+    else if (!this.#turn(record, this.#done, this.#undone)) this.#loose.set(record.id, record);
+  }
+
+  /** Let an undo that is already made take what it names from one stack to the other. False when it is in neither. */
+  #turn(record, done, undone) {
+    const names = (group) => group.some(({ id }) => id === record.object);
+    const [from, to] = done.some(names) ? [done, undone] : [undone, done];
+    const at = from.findIndex(names);
+    if (at < 0) return false;
+    const [group] = from.splice(at, 1);
+    const rest = group.filter(({ id }) => id !== record.object);
+    if (rest.length) from.splice(at, 0, rest);
+    const { label } = group.find(({ id }) => id === record.object);
+    to.push([{ ...entryOf(record), label }]);
+    this.#known.add(record.id);
+    return true;
+  }
+
+  /** Put what the server knows of earlier edits under those of this page, whose stacks are the newer truth about them. */
   recall({ done, undone }, store) {
-    const own = new Set([...this.#done, ...this.#undone].flat().map(({ id }) => id));
     const groups = (edits, label) =>
-      edits.filter(({ id }) => !own.has(id)).map((edit) => [{ ...edit, label: label(edit) }]);
+      edits.filter(({ id }) => !this.#known.has(id)).map((edit) => [{ ...edit, label: label(edit) }]);
     const turned = ({ changes }) => changes.map((one) => ({ ...one, before: one.after, after: one.before }));
-    if (!own.size) this.#undone = groups(undone, (edit) => labelOf({ ...edit, changes: turned(edit) }, store));
-    this.#done = [...groups(done, (edit) => labelOf(edit, store)), ...this.#done];
+    const older = groups(done, (edit) => labelOf(edit, store));
+    const undos = groups(undone, (edit) => labelOf({ ...edit, changes: turned(edit) }, store));
+    for (const { id } of [...done, ...undone]) this.#known.add(id);
+    for (const record of this.#loose.values()) if (!this.#known.has(record.id)) this.#turn(record, older, undos);
+    this.#loose.clear();
+    this.#done = [...older, ...this.#done];
+    if (this.#fresh) this.#undone = [...undos, ...this.#undone];
   }
 
   /** Commit an edit and remember it. */
@@ -55,8 +89,10 @@ export class UndoStack {
   }
 
   remember(records) {
+    for (const { id } of records) this.#known.add(id);
     this.#done.push(records.map(entryOf));
     this.#undone = [];
+    this.#fresh = false;
   }
 
   /** What the next undo takes back, in words; null when there is nothing. */
@@ -91,7 +127,9 @@ export class UndoStack {
         undoes: entry.changes,
         label: `${word}: ${entry.label}`,
       });
-      if (record) undos.push({ ...entryOf(record), label: entry.label });
+      if (!record) continue;
+      this.#known.add(record.id);
+      undos.push({ ...entryOf(record), label: entry.label });
     }
     if (undos.length) to.push(undos);
     const about = group.flatMap((entry) => entry.changes).filter((change) => change.kind === "event");
@@ -104,7 +142,10 @@ export class UndoStack {
       for (const entry of group) if (entry.id === id) entry.changes = changes;
   }
 
+  /** It is not saved; should it be after all, it is taken in then. */
   #drop(id) {
+    this.#known.delete(id);
+    this.#loose.delete(id);
     for (const name of [this.#done, this.#undone])
       for (const group of name) {
         const at = group.findIndex((entry) => entry.id === id);

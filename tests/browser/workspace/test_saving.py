@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import uuid
 from typing import Any
 
 import pytest
@@ -58,13 +59,20 @@ def test_dropped_saves_are_sent_again_until_acknowledged(visit: Any, crew: Any, 
         else:
             route.continue_()
 
+    sent: list[dict[str, Any]] = []
+    page.on("request", lambda one: sent.append(one.post_data_json) if one.url.endswith("/edits") else None)
     page.route("**/edits", flaky)
-    before = scene.edits.count()
+    before = set(scene.edits.values_list("id", flat=True))
     confirm_next(page, 25)
     wait_saved(page)
     assert lost["before"] and lost["after"]
-    assert confirmed(scene) == 25
-    assert scene.edits.count() == before + 25
+    assert len(sent) == 25 + lost["before"] + lost["after"]
+    made = {uuid.UUID(edit["id"]): uuid.UUID(edit["object"]) for edit in sent}
+    assert len(made) == len(set(made.values())) == 25
+    assert set(scene.edits.values_list("id", flat=True)) - before == set(made)
+    assert set(scene.events.filter(status="confirmed").values_list("id", "version")) == {
+        (event, 2) for event in made.values()
+    }
 
 
 def test_edits_wait_while_the_server_is_away(visit: Any, crew: Any, scene: Any, studio: Any) -> None:
@@ -188,6 +196,10 @@ def test_the_second_of_two_people_gets_the_merge_view(visit: Any, crew: Any, sce
     wait_saved(rita)
     stored = scene.events.get(id=event.id)
     assert (stored.start, stored.status) == (event.start - 1, "confirmed")
+    rita.keyboard.press("Control+z")  # what was made in place of the edits in conflict
+    wait_saved(rita)
+    stored = scene.events.get(id=event.id)
+    assert (stored.start, stored.status) == (event.start + 2, "proposed")
 
 
 def test_taking_theirs_leaves_theirs_and_drops_mine(visit: Any, crew: Any, scene: Any) -> None:
@@ -246,6 +258,92 @@ def test_undo_goes_on_after_a_reload(visit: Any, crew: Any, scene: Any) -> None:
     wait_saved(page)
     assert confirmed(scene) == 0
     page.wait_for_selector("#undo[disabled]")
+
+
+def reopened(visitor: Any, scene: Any, pattern: str) -> tuple[Any, list[Any]]:
+    """The video in a new page, and the requests held back that match the pattern."""
+    page, held = visitor.new_page(), list[Any]()
+    page.route(pattern, lambda route: held.append(route))
+    visitor.open(scene, page=page)
+    page.wait_for_timeout(300)
+    assert held
+    return page, held
+
+
+@pytest.mark.parametrize("first", ["saved", "recalled"])
+def test_what_a_closed_tab_left_is_taken_back_newest_first(visit: Any, crew: Any, scene: Any, first: str) -> None:
+    """Whether the queue is saved before the page knows what was done earlier, or after."""
+    visitor = visit(crew.bob)
+    page = visitor.open(scene)
+    confirm_next(page, 1)
+    wait_saved(page)
+    offline(page)
+    confirm_next(page, 2)
+    page.wait_for_function("() => document.querySelector('#save-state').dataset.unsaved === '2'")
+    page.wait_for_timeout(300)
+    page.close(run_before_unload=False)
+    again, held = reopened(visitor, scene, "**/undoable" if first == "saved" else "**/edits")
+    if first == "recalled":
+        again.wait_for_selector("#undo:not([disabled])")
+        again.unroute("**/edits")  # what was held back goes on
+        held.clear()
+    wait_saved(again)
+    order = [edit.changes[0]["id"] for edit in scene.edits.filter(kind="event.update").order_by("revision")]
+    assert len(order) == confirmed(scene) == 3
+    for left in (2, 1, 0):
+        again.keyboard.press("Control+z")
+        wait_saved(again)
+        assert {str(one.id) for one in scene.events.filter(status="confirmed")} == set(order[:left])
+        if held:
+            held.pop().continue_()
+            again.wait_for_function("() => document.querySelector('#undo').title.startsWith('Undo: confirm')")
+            again.wait_for_timeout(300)
+    again.wait_for_selector("#undo[disabled]")
+
+
+def test_an_undo_that_a_closed_tab_left_can_be_done_again(visit: Any, crew: Any, scene: Any) -> None:
+    visitor = visit(crew.bob)
+    page = visitor.open(scene)
+    confirm_next(page, 2)
+    wait_saved(page)
+    offline(page)
+    page.keyboard.press("Control+z")
+    page.wait_for_function("() => document.querySelector('#save-state').dataset.unsaved === '1'")
+    page.wait_for_timeout(300)
+    page.close(run_before_unload=False)
+    again, _ = reopened(visitor, scene, "**/edits")
+    again.wait_for_selector("#redo:not([disabled])")
+    again.unroute("**/edits")  # what was held back goes on
+    wait_saved(again)
+    assert confirmed(scene) == 1
+    again.keyboard.press("Control+Shift+z")
+    wait_saved(again)
+    assert confirmed(scene) == 2
+    for _ in range(2):
+        again.keyboard.press("Control+z")
+    wait_saved(again)
+    assert confirmed(scene) == 0
+    again.wait_for_selector("#undo[disabled]")
+
+
+def test_an_undo_made_before_the_page_knows_what_was_done_is_not_made_twice(visit: Any, crew: Any, scene: Any) -> None:
+    """The server's answer is of a moment when the edit was saved and its undo was not."""
+    page, held = reopened(visit(crew.bob), scene, "**/undoable")
+    confirm_next(page, 1)
+    wait_saved(page)
+    answer = held[0].fetch()
+    assert len(answer.json()["done"]) == 1
+    page.keyboard.press("Control+z")
+    wait_saved(page)
+    with page.expect_response("**/undoable"):
+        held[0].fulfill(response=answer)
+    page.wait_for_timeout(300)
+    assert page.is_disabled("#undo") and page.is_enabled("#redo")
+    page.keyboard.press("Control+z")
+    page.wait_for_selector("#say >> text=Nothing to undo")
+    page.keyboard.press("Control+Shift+z")
+    wait_saved(page)
+    assert confirmed(scene) == 1
 
 
 def test_somebody_taken_out_of_the_project_is_told_and_keeps_what_was_not_saved(
