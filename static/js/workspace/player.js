@@ -144,7 +144,7 @@ export class Player extends Topics {
 
   /** The tab can be seen again. */
   #seen() {
-    if (!document.hidden && this.#pending !== null && !this.playing) this.#follow();
+    if (!document.hidden && this.#pending !== null && (!this.playing || this.#reverse)) this.#follow();
   }
 
   #arrived(frame) {

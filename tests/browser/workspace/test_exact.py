@@ -238,18 +238,21 @@ def test_a_loop_that_ends_with_the_video_goes_on(counter: Any) -> None:
     assert (number, shown) == (numbers[named], named) and named >= last - 6
 
 
-# A hidden tab as the browser makes it: no video-frame callbacks and no animation frames until it is seen again.
+# A hidden tab as the browser makes it: no animation frames until it is seen again, and no word of the video's frames
+# that are presented meanwhile.
 HIDING = """() => {
   let hidden = false;
   const held = [];
   Object.defineProperty(document, 'hidden', { get: () => hidden });
-  const calls = [[HTMLVideoElement.prototype, 'requestVideoFrameCallback'], [globalThis, 'requestAnimationFrame']];
-  for (const [owner, name] of calls) {
-    const real = owner[name];
-    owner[name] = function (work) {
-      return real.call(this, (...given) => (hidden ? held.push(() => work(...given)) : work(...given)));
-    };
-  }
+  const { prototype } = HTMLVideoElement;
+  const told = prototype.requestVideoFrameCallback;
+  prototype.requestVideoFrameCallback = function (work) {
+    const wait = () => told.call(this, (...given) => (hidden ? wait() : work(...given)));
+    return wait();
+  };
+  const drawn = globalThis.requestAnimationFrame;
+  globalThis.requestAnimationFrame = (work) =>
+    drawn.call(globalThis, (now) => (hidden ? held.push(() => work(now)) : work(now)));
   globalThis.hide = (now) => {
     hidden = now;
     document.dispatchEvent(new Event('visibilitychange'));
@@ -276,6 +279,33 @@ def test_what_is_wished_in_a_hidden_tab_is_shown_when_it_is_seen(counter: Any) -
     page.evaluate("hide(false)")
     settle(page)
     check(page, numbers, 40)
+
+
+def test_the_reverse_shuttle_goes_on_when_its_tab_is_seen_again(counter: Any) -> None:
+    page, numbers = counter("25")
+    page.evaluate(HIDING)
+    page.keyboard.press("End")
+    settle(page)
+    page.evaluate(
+        """() => {
+          const { dataset } = document.querySelector('#player');
+          const check = () => {
+            globalThis.left = Number(dataset.frame);
+            if (dataset.state === 'playing' && dataset.frame !== dataset.shown) hide(true); // a seek is under way
+            else requestAnimationFrame(check);
+          };
+          requestAnimationFrame(check);
+        }"""
+    )
+    page.keyboard.press("J")
+    page.wait_for_function("() => document.hidden", polling=50)
+    page.wait_for_timeout(600)
+    page.evaluate("hide(false)")
+    page.wait_for_function("() => Number(document.querySelector('#player').dataset.frame) < globalThis.left - 3")
+    page.keyboard.press("K")
+    settle(page)
+    number, named, shown = look(page)
+    assert (number, shown) == (numbers[named], named)
 
 
 def test_a_link_opened_in_a_background_tab_shows_its_frame(counter: Any) -> None:
