@@ -2,16 +2,22 @@
 
 const PATIENCE_MS = 10_000; // then the answer is taken for lost
 
+const timers = new WeakMap(); // form -> when patience with its answer ends
+
 function setSent(form, sent) {
-  if (sent) form.dataset.sent = "";
-  else delete form.dataset.sent;
+  clearTimeout(timers.get(form));
+  if (!sent) return void delete form.dataset.sent;
+  form.dataset.sent = "";
+  return void timers.set(
+    form,
+    setTimeout(() => setSent(form, false), PATIENCE_MS),
+  );
 }
 
 /** Whether the form may be sent now; from then on it may not. */
 function take(form) {
   if (form.dataset.sent !== undefined) return false;
   setSent(form, true);
-  setTimeout(() => setSent(form, false), PATIENCE_MS);
   return true;
 }
 

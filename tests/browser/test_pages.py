@@ -408,6 +408,37 @@ def test_a_double_click_makes_one_project_one_member_one_job(
     assert Job.objects.filter(video=shelf[0]).count() == 1
 
 
+def test_a_form_sent_again_is_guarded_for_its_own_ten_seconds(
+    visit: Callable[..., Visitor], root: User, studio: Studio
+) -> None:
+    """Answered after 1 s, sent again at 2 s: at 11 s the second guard still stands, at 13 s it does not."""
+    page = visit(root).page
+    page.clock.install()
+    page.goto(f"{studio.address}/p/one/settings/")
+    page.evaluate(
+        """() => {
+          const form = document.createElement('form');
+          form.method = 'post';
+          form.id = 'probe';
+          form.setAttribute('hx-post', '/nowhere/');
+          document.body.append(form);
+          const ask = (name) => form.dispatchEvent(
+            new CustomEvent(name, { bubbles: true, cancelable: true, detail: { elt: form } }));
+          globalThis.send = () => ask('htmx:beforeRequest');
+          globalThis.answer = () => ask('htmx:afterRequest');
+        }"""
+    )
+    assert page.evaluate("send()") and not page.evaluate("send()")
+    page.clock.run_for(1000)
+    page.evaluate("answer()")
+    page.clock.run_for(1000)
+    assert page.evaluate("send()")
+    page.clock.run_for(9000)
+    assert not page.evaluate("send()")
+    page.clock.run_for(2000)
+    assert page.evaluate("send()")
+
+
 def test_a_double_click_on_a_login_link_logs_in(chromium: Any, studio: Studio, root: User) -> None:
     from webapp.accounts import services
 
