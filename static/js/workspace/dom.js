@@ -35,8 +35,29 @@ export function icon(name, small = false) {
   return svg;
 }
 
-/** A click's listener that leaves out the second click of a double click: by then another thing may lie under it. */
-export const once = (work) => (click) => click.detail < 2 && work();
+const SEEN_MS = 300; // what came under the pointer later than this before a press was not what the press was meant for
+
+/** What an element's buttons act on: the nearest `data-about` around it. */
+const aboutOf = (element) => element.closest("[data-about]")?.dataset.about ?? "";
+
+let press = { about: "", at: 0 };
+let counted = ""; // what the last click that counted was about
+let before = -Infinity; // when the press before was
+addEventListener("pointerdown", ({ target, timeStamp }) => (press = { about: aboutOf(target), at: timeStamp }), true);
+addEventListener("keydown", () => (before = -Infinity), true); // a key between two clicks: they are not one
+
+/**
+ * A click's listener that takes a double click for one word. Of clicks in quick succession on one spot a further one
+ * counts only when another thing lies there by now, and lay there long enough before the press to be seen.
+ */
+export const once = (work) => (click) => {
+  const { about, at } = press;
+  const again = click.detail > 1 && before > -Infinity && (about === counted || at - before < SEEN_MS);
+  before = at;
+  if (again) return;
+  counted = about;
+  work();
+};
 
 /** A quiet icon button with a name that is both its tooltip and its accessible name. */
 export function iconButton(name, label, work, props = {}) {

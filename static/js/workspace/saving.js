@@ -101,7 +101,7 @@ export class Saving {
           ].filter(Boolean);
     return h(
       "li",
-      { data: { status: record.status } },
+      { data: { status: record.status, about: record.id } },
       h("div", {}, h("b", { text: record.label }), h("span", { class: "dim", text: ` ${words}` })),
       parked && h("pre", { class: "mono", text: this.merge.tell(record.fields) }),
       h("div", { class: "inspector-buttons" }, buttons),

@@ -26,6 +26,7 @@ export class Strip {
     this.root.hidden = this.panels.inspectorShown;
     if (this.root.hidden) return;
     const focus = this.root.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
+    this.root.dataset.about = this.inspector.about;
     this.root.replaceChildren(
       ...this.#parts().filter(Boolean),
       iconButton("drawer", "Everything about it, in the inspector (D)", () => this.panels.toggleInspector(true)),

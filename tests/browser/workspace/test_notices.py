@@ -203,6 +203,48 @@ def test_in_triage_undo_goes_back_to_the_event_and_a_double_click_says_one_word(
     assert (statuses(video, order[:3])) == ["confirmed", "confirmed", "proposed"]
 
 
+# Clicks as one spot gets them, `gap` ms apart, each when the page has drawn what the one before brought
+CLICKS = """async ([selector, gap, times]) => {
+  let at = performance.now();
+  for (let k = 1; k <= times; k++, at += gap) {
+    const button = document.querySelector(selector);
+    for (const event of [
+      new PointerEvent('pointerdown', { bubbles: true }),
+      new MouseEvent('click', { bubbles: true, detail: k }),
+    ]) {
+      Object.defineProperty(event, 'timeStamp', { value: at });
+      button.dispatchEvent(event);
+    }
+    for (let turn = 0; turn < 6; turn++) await new Promise((done) => requestAnimationFrame(done));
+  }
+}"""
+
+
+@pytest.mark.parametrize(("gap", "clicks", "words"), [(150, 2, 1), (150, 3, 1), (400, 3, 3)])
+def test_a_quick_second_click_counts_once_the_next_event_could_be_seen(
+    visit: Any, crew: Any, video: Any, gap: int, clicks: int, words: int
+) -> None:
+    page = visit(crew.bob).open(video)
+    order = list(video.events.filter(status="proposed").order_by("confidence", "id"))
+    page.keyboard.press("Shift+N")
+    page.wait_for_selector(f"[data-event='{order[0].id}'][aria-pressed=true]", state="attached")
+    page.evaluate(CLICKS, [".inspector [data-focus=confirm]", gap, clicks])
+    wait_saved(page)
+    assert statuses(video, order[:4]) == ["confirmed"] * words + ["proposed"] * (4 - words)
+
+
+def test_a_slow_double_click_on_an_event_says_one_word(visit: Any, crew: Any, video: Any) -> None:
+    """After the first click another button of the same event lies under the pointer."""
+    page = visit(crew.bob).open(video)
+    event = video.events.filter(status="proposed").order_by("start", "end", "id").first()
+    page.keyboard.press("n")
+    page.wait_for_selector(f"[data-event='{event.id}'][aria-pressed=true]", state="attached")
+    page.evaluate(CLICKS, [".inspector .inspector-buttons button", 450, 2])
+    wait_saved(page)
+    assert statuses(video, [event]) == ["confirmed"]
+    assert video.edits.filter(kind="event.update").count() == 1
+
+
 def statuses(video: Any, events: list[Any]) -> list[str]:
     found = {event.id: event.status for event in video.events.all()}
     return [found[event.id] for event in events]

@@ -40,7 +40,8 @@ export class Inspector extends Topics {
     this.#waiting = false;
     const focus = this.#focusKey();
     const scroll = this.body.scrollTop;
-    const key = this.#key();
+    const key = this.about;
+    this.body.dataset.about = key;
     this.body.replaceChildren(...this.#panel().filter(Boolean));
     this.body.scrollTop = key === this.key ? scroll : 0;
     this.key = key;
@@ -51,7 +52,8 @@ export class Inspector extends Topics {
     return this.body.contains(document.activeElement) ? document.activeElement.dataset.focus : null;
   }
 
-  #key() {
+  /** What is selected, as a word. */
+  get about() {
     return this.store.draft ? "draft" : `${this.store.selection.kind}:${this.store.selection.ids.join()}`;
   }
 

@@ -99,7 +99,7 @@ export function proposalCard(inspector, proposal) {
     );
   return h(
     "div",
-    { class: "proposal" },
+    { class: "proposal", data: { about: `identity:${proposal.id}` } },
     h(
       "div",
       { class: "proposal-pair" },
