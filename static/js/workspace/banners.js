@@ -3,21 +3,12 @@
 import { h, icon, once } from "./dom.js";
 import { TYPES } from "./vocabulary.js";
 
-const CHANGES_GAZE = new Set([
-  "person.merge",
-  "person.split",
-  "tracklet.assign",
-  "identity.answer",
-  "correction.create",
-  "correction.update",
-  "correction.delete",
-]);
 const JOBS = { derive: "Deriving events", accept: "Accepting the run", perceive: "Perception" };
 const WORDS = { added: "new", changed: "changed", removed: "gone", attached: "joined to an event with a word on it" };
 
-/** Whether an edit may change what the rules find: who is who, or where somebody looks. */
-function changesGaze(kind, changes) {
-  if (kind !== "undo") return CHANGES_GAZE.has(kind);
+/** Whether an edit may change what the rules find: who is who, or where somebody looks. `moving`: the kinds that may. */
+function changesGaze(moving, kind, changes) {
+  if (kind !== "undo") return moving.includes(kind);
   const merged = ({ before, after }) => before?.merged_into !== after?.merged_into;
   return changes.some((one) => ["tracklet", "correction"].includes(one.kind) || (one.kind === "person" && merged(one)));
 }
@@ -32,12 +23,11 @@ export class Banners {
     this.dismissed = new Set();
     this.difference = null;
     this.compared = new Map(); // run id -> whether its report was made from the video as it is now
-    this.accepting = new Map(); // job id -> id of the run it accepts
     this.failures = new Map(); // run id -> why accepting it failed
     this.ended = ""; // why this page hears nothing more
     this.dialog = document.querySelector("#report");
     queue.on("saved", ({ record, answer }) => {
-      if (record && changesGaze(record.kind, answer.changes)) this.touched++;
+      if (record && changesGaze(store.moving, record.kind, answer.changes)) this.touched++;
       this.#edited();
     });
     live.on("others", (edits) => this.#othersEdited(edits));
@@ -63,7 +53,7 @@ export class Banners {
   #othersEdited(edits) {
     for (const { kind, changes } of edits) {
       if (kind === "events.derive") this.#derivedAll();
-      else if (changesGaze(kind, changes)) this.store.rederive = true;
+      else if (changesGaze(this.store.moving, kind, changes)) this.store.rederive = true;
     }
     this.#edited();
   }
@@ -93,8 +83,10 @@ export class Banners {
   #job(job) {
     const before = this.jobs.get(job.id);
     this.jobs.set(job.id, job);
-    if (job.state === "queued" || job.state === "running") this.watched.add(job.id);
-    else this.#ended(job);
+    if (job.state === "queued" || job.state === "running") {
+      this.watched.add(job.id);
+      this.failures.delete(job.run);
+    } else this.#ended(job);
     if (!before || before.state !== job.state || before.share !== job.share || before.stage !== job.stage) this.draw();
   }
 
@@ -108,11 +100,9 @@ export class Banners {
 
   #failed(job) {
     this.actions.say(`${JOBS[job.kind] ?? job.kind} failed: ${job.error}`, "error");
-    const { layers } = this.store;
-    const run = this.accepting.get(job.id) ?? (job.kind === "accept" && layers.length === 1 ? layers[0].id : null);
-    if (!run) return;
-    this.failures.set(run, job.error);
-    this.dismissed.delete(run);
+    if (job.kind !== "accept") return;
+    this.failures.set(job.run, job.error);
+    this.dismissed.delete(job.run);
     this.live.reload(); // its report was made anew
   }
 
@@ -122,15 +112,11 @@ export class Banners {
     );
   }
 
-  async #start(kind, path, run = null) {
+  async #start(kind, path) {
     if (this.asking.has(path)) return null;
     this.asking.add(path);
     try {
       const { job } = await this.api.post(path);
-      if (run) {
-        this.accepting.set(job, run);
-        this.failures.delete(run);
-      }
       this.watched.add(job);
       const known = this.jobs.get(job); // its end may have been told before this answer
       if (known) this.#job(known);
@@ -419,7 +405,7 @@ export class Banners {
         (failed ? ` It was not accepted: ${failed}` : ""),
       this.#button("Look", () => this.#lookAt(layer)),
       mayAccept &&
-        this.#button("Accept", () => this.#start("accept", `/runs/${layer.id}/accept`, layer.id), "button-primary"),
+        this.#button("Accept", () => this.#start("accept", `/runs/${layer.id}/accept`), "button-primary"),
       this.#dismiss(layer.id),
     );
   }

@@ -44,6 +44,7 @@ export class Store extends Topics {
     this.derivation = bundle.derivation;
     this.layers = bundle.layers ?? [];
     this.rederive = Boolean(bundle.rederive); // people or gaze were edited since events were derived
+    this.moving = bundle.moving; // kinds of edits after which the rules may say something else
     this.revision = this.loaded = bundle.video.revision;
     this.revisions.clear();
     this.shots = bundle.video.shots?.length ? bundle.video.shots : [0];
