@@ -119,7 +119,7 @@ function build({ api, glyphs, bundle, times, database }) {
     video,
     overlay,
     onchange: () => {
-      timeline.refreshNames();
+      timeline.gutter.refresh();
       inspector.redraw();
     },
   });

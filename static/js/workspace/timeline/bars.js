@@ -9,7 +9,6 @@ import { ROLE_MARKS } from "../vocabulary.js";
 export const BAR = 14;
 export const ROW = 17;
 const LEAST_PX = 3;
-const PLAIN_PX = 12; // narrower bars are drawn without corners, hatch and outline: thousands of them may be in view
 
 /** Pixels [left, right) of an event's bar, at least a few wide. */
 export function barSpan(window, event) {
@@ -55,26 +54,25 @@ function drawRejected(pen, { palette, x0, width, y }) {
 function drawBody(pen, event, { palette, x0, width, y, colours, draft }) {
   const solid = event.status === "confirmed" && !draft;
   const stripe = BAR / colours.length;
-  const plain = width < PLAIN_PX && !draft;
-  if (!plain) {
-    pen.save();
-    pen.beginPath();
-    pen.roundRect(x0, y, width, BAR, 3);
-    pen.clip();
-  }
-  pen.globalAlpha = solid ? 1 : plain ? 0.5 : 0.26;
+  const last = colours.length - 1;
+  pen.globalAlpha = solid ? 1 : 0.26;
   colours.forEach((colour, i) => {
     pen.fillStyle = colour;
-    pen.fillRect(x0, y + i * stripe, width, stripe + 0.5);
+    if (i && i < last) return pen.fillRect(x0, y + i * stripe, width, stripe + 0.5);
+    const [top, bottom] = [i ? 0 : 3, i < last ? 0 : 3];
+    return fillRound(pen, x0, y + i * stripe, width, stripe + (i < last ? 0.5 : 0), [top, top, bottom, bottom]);
   });
   pen.globalAlpha = 1;
-  if (plain) return;
-  if (!solid) {
-    pen.fillStyle = palette.hatch(pen, palette.dark ? "rgb(255 255 255 / 22%)" : "rgb(0 0 0 / 16%)", 7, 1);
-    pen.fillRect(x0, y, width, BAR);
-  }
-  pen.restore();
-  if (!solid) outline(pen, { x0, width, y, colours, draft });
+  if (solid) return;
+  pen.fillStyle = palette.hatch(pen, palette.dark ? "rgb(255 255 255 / 22%)" : "rgb(0 0 0 / 16%)", 7, 1);
+  fillRound(pen, x0, y, width, BAR, 3);
+  outline(pen, { x0, width, y, colours, draft });
+}
+
+function fillRound(pen, x, y, width, height, radii) {
+  pen.beginPath();
+  pen.roundRect(x, y, width, height, radii);
+  pen.fill();
 }
 
 /** The outline of a proposal, in its people's colours: each stripe's edge is that person's. */
@@ -124,10 +122,21 @@ function drawFace(pen, event, { store, palette, glyphs, x0, x1, y, left }) {
   pen.font = `600 10.5px ${palette.font}`;
   pen.textBaseline = "middle";
   pen.textAlign = "left";
-  if (x1 - x - 6 < pen.measureText(words).width) return;
+  if (x1 - x - 6 < widthOf(pen, words)) return;
   if (solid) return rimmed(pen, words, x, y + BAR / 2 + 0.5);
   pen.fillStyle = colour;
   pen.fillText(words, x, y + BAR / 2 + 0.5);
+}
+
+const widths = new Map(); // words -> pixels, in the one font of bars
+
+function widthOf(pen, words) {
+  let width = widths.get(words);
+  if (width === undefined) {
+    if (widths.size > 2000) widths.clear();
+    widths.set(words, (width = pen.measureText(words).width));
+  }
+  return width;
 }
 
 function wordsOf(event, store) {

@@ -1,18 +1,20 @@
 // The timeline: two canvases over one another (what stays, and what moves with the pointer and the playhead), a gutter
 // with names, and the mini-map. Everything is drawn in CSS pixels at the screen's pixel ratio, and only on change.
 
-import { h, icon, onceAFrame, clamp } from "../dom.js";
+import { onceAFrame, clamp } from "../dom.js";
 import { KIND_WORDS, TYPES } from "../vocabulary.js";
 import { laneOfCode } from "../ribbon.js";
 import { BAR, ROW, barSpan, drawBar } from "./bars.js";
 import { LANE, drawPerson } from "./people.js";
+import { Crowd } from "./crowd.js";
+import { Gutter } from "./gutter.js";
 import { drawGrid, drawRuler } from "./ruler.js";
 import { drawCoverage, drawMarks, drawWaveform } from "./marks.js";
 import { Minimap } from "./minimap.js";
 import { Pointer } from "./pointer.js";
 
 export const RULER = 36;
-const WAVE = 26;
+export const WAVE = 26;
 const COVER = 16;
 const EDGE_PX = 5;
 
@@ -25,7 +27,7 @@ export class Timeline {
     this.base = root.querySelector(".tl-base");
     this.top = root.querySelector(".tl-top");
     this.small = root.querySelector(".tl-minimap");
-    this.gutter = root.querySelector(".tl-gutter");
+    this.gutter = new Gutter(root.querySelector(".tl-gutter"), this);
     this.readout = root.querySelector(".tl-readout");
     this.hover = null;
     this.ghost = null; // what a drag would do
@@ -95,7 +97,7 @@ export class Timeline {
     for (const [name, pane] of Object.entries(this.panes))
       this.scrolls[name] = clamp(this.scrolls[name], 0, Math.max(0, pane.inner - pane.height));
     this.rows = { people, lanes, cover };
-    this.#drawGutter();
+    this.gutter.draw();
   }
 
   #peopleShown() {
@@ -135,7 +137,7 @@ export class Timeline {
     const before = this.scrolls[name];
     this.scrolls[name] = clamp(before + pixels, 0, Math.max(0, pane.inner - pane.height));
     if (this.scrolls[name] === before) return false;
-    this.#drawGutter();
+    this.gutter.draw();
     this.redraw();
     return true;
   }
@@ -306,18 +308,23 @@ export class Timeline {
       const bottom = this.yOf("events", lane.y + lane.height) - 0.5;
       pen.fillStyle = palette.line;
       pen.fillRect(0, bottom, this.width, 0.5);
+      const { rowOf } = store.lane(lane.type);
+      const top = this.yOf("events", lane.y + 2);
       const bars = [];
-      const before = new Map(); // row -> the bar last laid into it, whose words end where this one begins
+      const before = []; // per row the wide bar last laid into it, whose words end where the next one begins
+      const crowd = new Crowd({ window, store, palette });
       for (const event of store.inView(lane.type, start, end)) {
-        const y = this.barTop(event, lane);
+        const row = rowOf.get(event.id) ?? 0;
+        const y = top + row * ROW;
         const [left, right] = barSpan(window, event);
+        if (before[row]) before[row].room = Math.min(before[row].room, left);
         const draft = event === store.draft;
         const selected = draft || store.isSelected("event", event.id);
-        const shared = { window, store, palette, glyphs, y, left, right, room: right, selected, draft };
-        if (before.has(y)) before.get(y).room = Math.min(before.get(y).room, left);
-        before.set(y, shared);
-        bars.push([event, shared]);
+        if (!selected && crowd.take(event, left, right, y)) continue;
+        before[row] = { window, store, palette, glyphs, y, left, right, room: right, selected, draft };
+        bars.push([event, before[row]]);
       }
+      crowd.draw(pen);
       for (const [event, shared] of bars) if (!shared.selected) drawBar(pen, event, shared);
       for (const [event, shared] of bars) if (shared.selected) drawBar(pen, event, shared);
     }
@@ -351,112 +358,6 @@ export class Timeline {
     this.mark ??= this.root.querySelector(".tl-minimap-head");
     const share = (this.player.frame + 0.5) / this.store.times.frames;
     this.mark.style.transform = `translateX(${share * this.small.clientWidth}px)`;
-  }
-
-  // ---- Names at the left ----
-
-  /** Portraits have come. */
-  refreshNames() {
-    this.gutterKey = null;
-    this.#drawGutter();
-  }
-
-  #drawGutter() {
-    const key = [
-      this.rows.people.map((p) => `${p.id}${p.version}`).join(),
-      this.rows.lanes.map((lane) => `${lane.type}${lane.height}`).join(),
-      this.store.selection.ids.join(),
-      JSON.stringify(this.panes),
-      this.palette.dark,
-    ].join("|");
-    if (key !== this.gutterKey) {
-      this.gutterKey = key;
-      this.#buildGutter();
-    }
-    for (const name of ["people", "events"])
-      this.gutter.querySelector(`.tl-names-${name} > div`).style.transform = `translateY(${-this.scrolls[name]}px)`;
-  }
-
-  #buildGutter() {
-    const { people, lanes, cover } = this.rows;
-    const names = (name, children) => {
-      const { top, height } = this.panes[name];
-      return h(
-        "div",
-        { class: `tl-names tl-names-${name}`, style: { top: `${top}px`, height: `${height}px` } },
-        h("div", {}, children),
-      );
-    };
-    this.gutter.replaceChildren(
-      this.waveform
-        ? h("span", { class: "tl-name-wave", style: { top: `${RULER}px`, height: `${WAVE}px` }, text: "Sound" })
-        : "",
-      names(
-        "people",
-        people.map((person, i) => this.#personName(person, 2 + i * LANE)),
-      ),
-      names("events", [
-        ...lanes.map((lane) =>
-          h(
-            "div",
-            {
-              class: "tl-name-lane",
-              style: { top: `${lane.y}px`, height: `${lane.height}px` },
-              title: TYPES[lane.type].word,
-            },
-            icon(lane.type, true),
-            h("span", { text: TYPES[lane.type].short }),
-            h("span", { class: "tl-count", text: String(this.store.lane(lane.type).events.length) }),
-          ),
-        ),
-        h(
-          "div",
-          { class: "tl-name-lane", style: { top: `${cover.y}px`, height: `${cover.height}px` } },
-          icon("coverage", true),
-          h("span", { text: "Covered" }),
-        ),
-      ]),
-    );
-    for (const name of ["people", "events"])
-      this.gutter.querySelector(`.tl-names-${name}`).addEventListener(
-        "wheel",
-        (event) => {
-          if (this.scrollPane(name, event.deltaY)) event.preventDefault();
-        },
-        { passive: false },
-      );
-  }
-
-  #personName(person, y) {
-    const colour = this.palette.ofPerson(person);
-    return h(
-      "button",
-      {
-        type: "button",
-        class: "tl-name-person",
-        style: { top: `${y}px`, height: `${LANE}px` },
-        "aria-pressed": String(this.store.isSelected("person", person.id)),
-        title: this.store.personName(person.id),
-        onclick: () => this.actions.selectPerson(person.id),
-        ondblclick: () => this.actions.zoomToPerson(person.id),
-      },
-      this.thumbs?.element(person.id) ??
-        h("span", { class: "tl-face", style: { "--who": colour }, text: String(person.number) }),
-      h(
-        "span",
-        { class: "tl-who" },
-        h("b", { text: this.store.personName(person.id) }),
-        h("i", { text: this.#presence(person.id) }),
-      ),
-    );
-  }
-
-  #presence(id) {
-    const { times } = this.store;
-    const seconds = this.store.trackletsOf(id).reduce((sum, t) => sum + times.zeroed(t.end) - times.zeroed(t.start), 0);
-    return seconds >= 60
-      ? `${Math.floor(seconds / 60)} min ${Math.round(seconds % 60)} s seen`
-      : `${seconds.toFixed(1)} s seen`;
   }
 
   // ---- Read-out ----
