@@ -40,7 +40,7 @@ def propose(
     found = detect_samples(
         samples_of(run),
         person_of=np.array(owners, np.int64).reshape(-1, 4)[:, [1, 0, 2, 3]],
-        seconds=frame_seconds(video),
+        seconds=frame_seconds(video, run.folder),
         shot_ends=[*shots[1:], video.frames],
         aspect=video.width / video.height,
         corrections=[_correction(c, number, roots) for c in GazeCorrection.objects.filter(video=video)],

@@ -17,8 +17,13 @@ def make_private(folder: Path) -> None:
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
     found = folder.lstat()
-    ours = {0, NOBODY} if os.geteuid() == 0 else {os.geteuid()}
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid not in ours:
-        what = "a folder of somebody else" if stat.S_ISDIR(found.st_mode) else "no folder"
-        raise StudioError(f"The sockets cannot be put into {folder}: it is {what}; remove it and start again.")
-    folder.chmod(0o700)
+    if not stat.S_ISDIR(found.st_mode):
+        raise StudioError(f"The sockets cannot be put into {folder}: it is no folder; remove it and start again.")
+    try:
+        if found.st_uid not in ({0, NOBODY} if os.geteuid() == 0 else {os.geteuid()}):
+            raise PermissionError
+        folder.chmod(0o700)
+    except PermissionError:
+        raise StudioError(
+            f"The sockets cannot be put into {folder}: it is a folder of somebody else; remove it and start again."
+        ) from None
