@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from django.db import connection, transaction
@@ -90,9 +91,20 @@ def test_a_row_that_refers_to_a_locked_video_is_added_at_once(people: SimpleName
     assert services.Job.objects.get().state == "queued"
 
 
-@pytest.mark.parametrize(("module", "told"), [("webapp.asgi", "-c lock_timeout=5s"), ("workers.app", "None")])
-def test_pages_wait_for_locks_a_while_and_workers_for_ever(module: str, told: str) -> None:
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("module", "told"), [("webapp.asgi", "5s"), ("workers.app", "0")])
+def test_pages_wait_for_locks_a_while_and_workers_for_ever(module: str, told: str, settings: Any) -> None:
     env = {k: v for k, v in os.environ.items() if k not in ("SIGHTLINE_DB_POOL", "SIGHTLINE_LOCK_WAIT")}
-    words = f"import {module}; from django.db import connection as c; print(c.settings_dict['OPTIONS'].get('options'))"
+    env["DATABASE_URL"] = (
+        f"postgres://sightline@{quote(str(settings.SOCKETS), safe='')}/{connection.settings_dict['NAME']}"
+    )
+    words = f"""
+import {module}
+from django.db import connection
+with connection.cursor() as cursor:
+    cursor.execute("SHOW lock_timeout")
+    print(cursor.fetchone()[0])
+connection.close()
+"""
     done = subprocess.run([sys.executable, "-c", words], cwd=HERE, env=env, capture_output=True, text=True, timeout=100)
     assert done.stdout.strip() == told, done.stderr
