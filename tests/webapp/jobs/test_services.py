@@ -200,9 +200,10 @@ def test_a_job_is_given_up_after_three_attempts(project: Project) -> None:
     assert job.state == "failed" and "3 attempts" in job.error
 
 
-def test_the_reaper_queues_silent_jobs_again_and_leaves_living_ones(project: Project) -> None:
+def test_the_reaper_queues_silent_jobs_again_and_leaves_living_ones(project: Project, settings: Any) -> None:
+    settings.HEARTBEAT_LIMIT_S = 40
     silent, living, ours = (take(make(project), worker=w) for w in (ELSEWHERE, ELSEWHERE, dead_worker()))
-    Job.objects.filter(id=silent.id).update(heartbeat=timezone.now() - timedelta(seconds=121))
+    Job.objects.filter(id=silent.id).update(heartbeat=timezone.now() - timedelta(seconds=41))
     Job.objects.filter(id=ours.id).update(heartbeat=timezone.now())
     assert services.requeue_lost() == 2
     states = [Job.objects.get(id=job.id).state for job in (silent, living, ours)]
