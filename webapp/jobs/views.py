@@ -34,6 +34,7 @@ def jobs(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "jobs": rows[:PAGE_SIZE],
         "wanted": wanted if wanted in FILTERS else "",
+        "number": number,
         "filters": [(name, words) for name, (words, _) in FILTERS.items()],
         "older": number + 1 if len(rows) > PAGE_SIZE and number < 200 else None,
         "newer": number - 1 if number else None,

@@ -95,6 +95,11 @@ class Wanted:
             values.pop("sort")
         return "?" + urlencode({name: value for name, value in values.items() if value})
 
+    @property
+    def here(self) -> str:
+        """The query string of this very page of the list."""
+        return self.address(after=self.after, before=self.before)
+
 
 @dataclass
 class Page:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import os
 import random
+import re
 import statistics
 import time
 from types import SimpleNamespace
@@ -197,6 +199,28 @@ def test_perception_starts_on_the_selected_videos_only(people: SimpleNamespace, 
     assert "queued for 1 video." in page
     assert "failed: Perception needs a video whose import is done." in page
     assert not left_out.jobs.exists()
+
+
+def test_the_table_after_a_bulk_action_refreshes_from_the_page_of_the_list(
+    people: SimpleNamespace, as_user: Any, video: Video
+) -> None:
+    client = as_user(people.cora)
+    table = client.post(
+        "/p/one/perceive/?q=a&sort=name", {"video": [str(video.id)]}, headers={"HX-Request": "true"}
+    ).content.decode()
+    found = re.search(r'id="videos" hx-get="([^"]*)"', table)
+    assert found is not None
+    address = html.unescape(found[1])
+    assert address == "/p/one/?q=a&sort=name"
+    again = client.get(address, headers={"HX-Request": "true"})
+    assert again.status_code == 200 and b"Nothing was changed" not in again.content
+
+
+@pytest.mark.parametrize("address", ["/p/one/?q=a&state=ready&after=x", "/p/one/jobs/?state=failed&page=0"])
+def test_a_table_refreshes_from_where_it_stands(people: SimpleNamespace, as_user: Any, address: str) -> None:
+    page = as_user(people.cora).get(address).content.decode()
+    found = re.search(r'id="(?:videos|jobs)" hx-get="([^"]*)"', page)
+    assert found is not None and html.unescape(found[1]) == address
 
 
 def test_a_selection_without_proper_ids_is_404(people: SimpleNamespace, as_user: Any) -> None:
