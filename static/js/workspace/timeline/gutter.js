@@ -2,8 +2,9 @@
 
 import { h, icon } from "../dom.js";
 import { TYPES } from "../vocabulary.js";
+import { WAVE } from "./marks.js";
 import { LANE } from "./people.js";
-import { RULER, WAVE } from "./timeline.js";
+import { RULER } from "./ruler.js";
 
 export class Gutter {
   #key = null;

@@ -2,6 +2,8 @@
 
 import { BAR } from "./bars.js";
 
+export const WAVE = 26; // height of the loudness curve
+
 export function drawMarks(pen, timeline) {
   const { window, store, player, palette, height, hover, ghost } = timeline;
   const top = 24;

@@ -2,6 +2,7 @@
 
 import { clockOf } from "../times.js";
 
+export const RULER = 36; // its height
 const STEPS_S = [0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600];
 const FRAME_STEPS = [1, 2, 5, 10, 25, 50, 100];
 const LABEL_PX = 76;

@@ -8,13 +8,11 @@ import { BAR, ROW, barSpan, drawBar } from "./bars.js";
 import { LANE, drawPerson } from "./people.js";
 import { Crowd } from "./crowd.js";
 import { Gutter } from "./gutter.js";
-import { drawGrid, drawRuler } from "./ruler.js";
-import { drawCoverage, drawMarks, drawWaveform } from "./marks.js";
+import { RULER, drawGrid, drawRuler } from "./ruler.js";
+import { WAVE, drawCoverage, drawMarks, drawWaveform } from "./marks.js";
 import { Minimap } from "./minimap.js";
 import { Pointer } from "./pointer.js";
 
-export const RULER = 36;
-export const WAVE = 26;
 const COVER = 16;
 const EDGE_PX = 5;
 
