@@ -9,9 +9,14 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from django.db import transaction
 
+from webapp.events import derivation
+from webapp.events.models import Derivation
 from webapp.lib import storage
 from webapp.library.models import Blob, Project, Video
+from webapp.tracks import acceptance, services
+from webapp.tracks.models import Run
 
 FPS = 25
 STEP = 5  # frames between samples: 5 per second
@@ -106,3 +111,16 @@ def write_run_folder(
     }
     (folder / "run.json").write_text(json.dumps(manifest))
     return manifest
+
+
+def compare(run: Run) -> None:
+    """Make the report of what accepting a run would do now."""
+    prepared = acceptance.prepare(run=run, accepting=False)
+    services.save_report(run=run, plan=prepared.plan, revision=prepared.revision)
+
+
+def derive(video: Video, preset: str = "strict") -> Derivation:
+    """What the rules say now, kept and not applied."""
+    draft = derivation.draft(video=video, preset=preset, min_confidence=None)
+    with transaction.atomic():
+        return derivation.store(draft=draft, video=video, job=None)

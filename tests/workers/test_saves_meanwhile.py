@@ -13,7 +13,7 @@ import pytest
 from django.db import connection
 
 from tests.webapp.factories import edit
-from tests.webapp.runs import make_filmed_video, write_run_folder
+from tests.webapp.runs import derive, make_filmed_video, write_run_folder
 from webapp.accounts.models import User
 from webapp.events import deriving as rules
 from webapp.events.derivation import request_derivation
@@ -119,14 +119,7 @@ def test_saves_go_on_while_events_are_derived(video: Video, bob: User, monkeypat
     assert derivation.job_id == job.id
     assert derivation.revision == Video.objects.get(id=video.id).revision
     monkeypatch.undo()
-    again = rules_now(video)
-    assert derivation.difference == again  # as if nothing had happened meanwhile
-
-
-def rules_now(video: Video) -> dict[str, Any]:
-    from webapp.events.derivation import compute
-
-    return dict(compute(video=video, job=None, preset="strict", min_confidence=None).difference)
+    assert derivation.difference == derive(video).difference  # as if nothing had happened meanwhile
 
 
 @pytest.fixture
@@ -155,7 +148,7 @@ def test_saves_go_on_while_a_run_is_compared_and_accepted(
     assert kinds[-4:] == ["correction.create", "event.create", "run.accept", "events.derive"]
     assert Tracklet.objects.filter(run=layer).count() == 4 and Event.objects.filter(video=video).count() > 5
     monkeypatch.undo()
-    found = rules_now(video)
+    found = derive(video).difference
     assert not any(found.values()), found  # the events are those of the accepted run and all corrections
 
 

@@ -269,17 +269,6 @@ def store(*, draft: Draft, video: Video, job: Job | None) -> Derivation:
     )
 
 
-def compute(*, video: Video, job: Job | None, preset: str, min_confidence: float | None) -> Derivation:
-    """Draft and store, again until nobody moved anything meanwhile. In no transaction: saves go on."""
-    while True:
-        found = draft(video=video, preset=preset, min_confidence=min_confidence)
-        try:
-            with transaction.atomic(durable=True):
-                return store(draft=found, video=video, job=job)
-        except Outdated:
-            pass
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Apply
 

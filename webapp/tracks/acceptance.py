@@ -374,9 +374,3 @@ def _unseen(now: list[dict[str, Any]], shown: list[dict[str, Any]]) -> int:
     """How many conflicts are not among those shown."""
     known = {(c["kind"], c["id"]) for c in shown}
     return sum((c["kind"], c["id"]) not in known for c in now)
-
-
-def compare(*, run: Run) -> None:
-    """Make the report of what accepting the run would do now."""
-    prepared = prepare(run=run, accepting=False)
-    services.save_report(run=run, plan=prepared.plan, revision=prepared.revision)

@@ -207,10 +207,10 @@ def add_scene(video: Any, scene: Scene, *, link_shots: bool = True, accepted: bo
 
 def derive(video: Any, preset: str = "strict") -> None:
     """The events that the real rules find."""
+    from tests.webapp import runs
     from webapp.events import derivation
 
-    found = derivation.compute(video=video, job=None, preset=preset, min_confidence=None)
-    derivation.apply(derivation=found, user=None)
+    derivation.apply(derivation=runs.derive(video, preset), user=None)
     video.refresh_from_db()
 
 

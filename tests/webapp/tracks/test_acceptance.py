@@ -17,6 +17,7 @@ from django.test.utils import CaptureQueriesContext
 
 from tests.figures import Record
 from tests.webapp.factories import edit, make_proposal, make_video
+from tests.webapp.runs import compare
 from webapp.events.models import Event
 from webapp.library.models import Video
 from webapp.tracks import acceptance, services
@@ -57,7 +58,7 @@ def write_run(video: Video, folder: Path, tracks: list[Track], identity: list[di
 
 def accept(run: Run) -> None:
     """Acceptance without derivation, which has its own tests."""
-    acceptance.compare(run=run)
+    compare(run)
     services.accept_run(run=Run.objects.get(id=run.id), user=None)
 
 
@@ -116,7 +117,7 @@ def test_edits_that_no_longer_fit_are_listed_and_kept(video: Video, tmp_path: Pa
         video, people.bob, "correction.create", uuid.uuid4(), person=str(ben.id), start=20, end=40, kind="camera"
     )  # fmt: skip
     run = write_run(video, tmp_path / "b", [(5, 0, 150, 0.1)])
-    acceptance.compare(run=run)
+    compare(run)
     conflicts = Run.objects.get(id=run.id).report["conflicts"]
     assert [(c["kind"], c["frame"]) for c in conflicts] == [("person", 250), ("event", 10), ("correction", 20)]
     assert "Cat" in conflicts[0]["sentence"] and "Person 1" in conflicts[1]["sentence"]
@@ -135,7 +136,7 @@ def test_edits_about_a_time_between_two_sightings_are_listed(video: Video, tmp_p
             video, people.bob, "correction.create", uuid.uuid4(), person=str(ann.id), start=start, end=end, kind="off"
         )  # fmt: skip
     run = write_run(video, tmp_path / "b", [(5, 250, 500, 0.1), (6, 130, 150, 0.1), (7, 0, 100, 0.1)])
-    acceptance.compare(run=run)
+    compare(run)
     # Ann is seen in [0, 100), [130, 150) and [250, 500); two of the corrections meet none of these
     assert [c["frame"] for c in Run.objects.get(id=run.id).report["conflicts"]] == [100, 150]
 
@@ -145,7 +146,7 @@ def test_an_edit_between_comparing_and_accepting_asks_for_a_new_comparison(
 ) -> None:
     accept(write_run(video, tmp_path / "a", [(1, 0, 150, 0.1)]))
     run = write_run(video, tmp_path / "b", [(5, 0, 150, 0.1)])
-    acceptance.compare(run=run)
+    compare(run)
     edit(video, people.bob, "person.update", Person.objects.get().id, 1, name="Ann")
     with pytest.raises(services.Refused, match="compare again"):
         services.accept_run(run=Run.objects.get(id=run.id), user=None)

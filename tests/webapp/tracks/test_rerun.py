@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.webapp.factories import edit
-from tests.webapp.runs import make_filmed_video, write_run_folder
+from tests.webapp.runs import compare, derive, make_filmed_video, write_run_folder
 from webapp.events import derivation, rows
 from webapp.events.models import Coverage, Edit, Event, GazeCorrection
 from webapp.lib.errors import Refused
@@ -121,7 +121,7 @@ def test_what_the_new_run_no_longer_sees_is_listed_first_and_stays(
     run = add_run(
         video, tmp_path / "second", people=2, first_track=40, seed=9, shift=-0.125
     )  # boxes of persons 0 and 2
-    acceptance.compare(run=run)
+    compare(run)
     conflicts = Run.objects.get(id=run.id).report["conflicts"]
     assert {c["kind"] for c in conflicts} >= {"person", "event"}
     assert all(c["sentence"].endswith(".") and isinstance(c["frame"], int) for c in conflicts)
@@ -155,7 +155,7 @@ def test_a_split_by_hand_outlives_run_after_run(video: Video, people: SimpleName
     edit(video, people.bob, "person.split", person.id, 1, tracklets=[str(tracklet.id)], at=700, new=str(new))
     for turn, first in enumerate((40, 80)):
         run = add_run(video, tmp_path / f"again-{turn}", first_track=first)
-        acceptance.compare(run=run)
+        compare(run)
         acceptance.accept(run=Run.objects.get(id=run.id), user=people.cora)
         found = Tracklet.objects.filter(run=run, track=first + 3).order_by("start")
         assert [(t.start, t.end, t.person_id) for t in found] == [(0, 700, person.id), (700, 1500, new)]
@@ -187,7 +187,7 @@ def test_an_event_that_a_new_cut_runs_through_is_listed_and_can_still_be_changed
     run = add_run(video, tmp_path / "second", first_track=40)
     run.manifest["shots"] = [{"start": 0, "end": 700}, {"start": 700, "end": 1500}]
     run.save()
-    acceptance.compare(run=run)
+    compare(run)
     conflicts = Run.objects.get(id=run.id).report["conflicts"]
     assert [c["id"] for c in conflicts] == [str(id)] and "cut at frame 700" in conflicts[0]["sentence"]
     acceptance.accept(run=Run.objects.get(id=run.id), user=people.cora)
@@ -204,7 +204,7 @@ def test_a_merge_does_not_make_events_look_edited_or_stale(video: Video, people:
     ghost = Person.objects.create(video=video, number=99)
     edit(video, people.bob, "person.merge", Person.objects.get(video=video, number=3).id, 1, into=str(ghost.id))
     assert derivation.is_due(Video.objects.get(id=video.id))
-    found = derivation.compute(video=video, job=None, preset="strict", min_confidence=None)
+    found = derive(video)
     derivation.apply(derivation=found, user=people.bob)
     assert not derivation.is_due(Video.objects.get(id=video.id))
     for row in map(rows.event_row, Event.objects.filter(video=video).select_related("set")):
