@@ -1,6 +1,6 @@
 /** The manifest that may come with uploads: CSV after RFC 4180, first line the names of the columns. */
 
-export const COLUMNS = ["source_recording", "licence", "consent_note"];
+const COLUMNS = ["path", "name", "source_recording", "licence", "consent_note"];
 
 /** @param {string} text @returns {{line: number, cells: string[]}[]} */
 function records(text) {
@@ -43,29 +43,30 @@ function records(text) {
 
 /**
  * @param {string} text
- * @returns {Map<string, object>} file name (without folders) to its provenance
+ * @returns {Map<string, object>} file name (without folders) to its name in the project and its provenance
  * @throws {Error} one sentence naming the line
  */
 export function readManifest(text) {
   const [head, ...rest] = records(text);
   if (!head) throw new Error("The manifest is empty.");
-  // "path" is the command line's word for the same column
-  const names = head.cells.map((name) => name.trim().toLowerCase()).map((name) => (name === "path" ? "file" : name));
-  const unknown = names.find((name) => name !== "file" && !COLUMNS.includes(name));
+  const names = head.cells.map((name) => name.trim().toLowerCase());
+  const unknown = names.find((name) => !COLUMNS.includes(name));
   if (unknown !== undefined) {
-    throw new Error(`Line 1: there is no column "${unknown}"; there are file, ${COLUMNS.join(", ")}.`);
+    throw new Error(`Line 1: there is no column "${unknown}"; known are ${COLUMNS.join(", ")}.`);
   }
-  if (!names.includes("file")) throw new Error("Line 1: the column file is missing.");
+  if (!names.includes("path")) throw new Error("Line 1: the column path is missing.");
+  if (rest.length === 0) throw new Error("The manifest has no rows.");
   const manifest = new Map();
   for (const { line, cells } of rest) {
-    if (cells.length !== names.length) {
+    if (cells.length > names.length) {
       throw new Error(`Line ${line}: ${cells.length} cells where the head has ${names.length}.`);
     }
-    const row = Object.fromEntries(names.map((name, at) => [name, cells[at].trim()]));
-    const file = row.file.split(/[\\/]/).pop();
-    if (!file) throw new Error(`Line ${line}: no file is named.`);
+    const row = Object.fromEntries(names.map((name, at) => [name, (cells[at] ?? "").trim()]));
+    const file = row.path.split(/[\\/]/).pop();
+    if (!file) throw new Error(`Line ${line}: the path is empty.`);
     if (manifest.has(file)) throw new Error(`Line ${line}: ${file} stands twice.`);
-    delete row.file;
+    delete row.path;
+    if (!row.name) delete row.name;
     manifest.set(file, row);
   }
   return manifest;

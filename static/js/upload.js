@@ -19,6 +19,7 @@ const status = document.getElementById("upload-status");
 const uploads = [];
 const rowsByJob = new Map();
 let manifest = new Map();
+let unusable = null; // the line of a manifest that cannot be used: what waits is held back while it stands there
 
 const UNITS = ["B", "kB", "MB", "GB", "TB"];
 
@@ -48,7 +49,6 @@ class Upload {
     this.bar.setAttribute("aria-label", `Progress of ${name}`);
     this.words = this.row.querySelector(".upload-words");
     this.cancelButton = this.row.querySelector("[data-cancel]");
-    this.cancelButton.setAttribute("aria-label", `Cancel ${name}`);
     this.againButton = this.row.querySelector("[data-again]");
     this.cancelButton.addEventListener("click", () => this.cancel());
     this.againButton.addEventListener("click", () => this.again());
@@ -63,6 +63,8 @@ class Upload {
     this.bar.className = state === "done" ? "done" : state === "failed" ? "failed" : "";
     this.againButton.hidden = state !== "failed";
     this.cancelButton.hidden = state === "done" || state === "importing";
+    this.cancelButton.textContent = state === "failed" ? "Remove" : "Cancel";
+    this.cancelButton.setAttribute("aria-label", `${this.cancelButton.textContent} ${this.name}`);
   }
 
   again() {
@@ -73,9 +75,10 @@ class Upload {
 
   async cancel() {
     this.abort.abort();
-    uploads.splice(uploads.indexOf(this), 1);
+    if (uploads.includes(this)) uploads.splice(uploads.indexOf(this), 1);
     this.row.remove();
-    status.textContent = `${this.name} is cancelled.`;
+    status.textContent = `${this.name} is ${this.state === "failed" ? "removed" : "cancelled"}.`;
+    if (this === unusable) release();
     if (this.id) {
       try {
         await send("DELETE", `/api/v1/uploads/${this.id}`);
@@ -95,6 +98,7 @@ class Upload {
       const facts = manifest.get(this.name) ?? {};
       const { video, job } = await this.patiently(() => send("POST", `/api/v1/uploads/${this.id}/finish`, facts));
       forget(this.id);
+      this.id = null; // it is a video now
       const details = this.row.querySelector("[data-details]");
       details.href = `/v/${video}/details/`;
       details.hidden = false;
@@ -186,16 +190,27 @@ function changedSince(id, file) {
 }
 
 function next() {
+  if (unusable) {
+    for (const upload of uploads.filter((u) => u.state === "waiting")) {
+      upload.show("held", `Held back: ${unusable.name} cannot be used. Choose a corrected manifest, or remove that one.`);
+    }
+  }
   const running = uploads.filter((u) => u.state === "sending").length;
   const waiting = uploads.filter((u) => u.state === "waiting").slice(0, AT_ONCE - running);
   for (const upload of waiting) upload.run().finally(next);
 }
 
+/** The manifest of these files can be used, or is not wanted any more: what it held back goes on. */
+function release() {
+  unusable?.row.remove();
+  unusable = null;
+  for (const upload of uploads.filter((u) => u.state === "held")) upload.show("waiting", "Waiting for its turn.");
+}
+
 async function take(files) {
-  for (const file of files) {
-    if (/\.csv$/i.test(file.name)) await takeManifest(file);
-    else takeVideo(file);
-  }
+  const isManifest = (file) => /\.csv$/i.test(file.name);
+  for (const file of files.filter(isManifest)) await takeManifest(file);
+  for (const file of files.filter((f) => !isManifest(f))) takeVideo(file);
   next();
 }
 
@@ -203,8 +218,11 @@ async function takeManifest(file) {
   const line = new Upload(file.name, file.size);
   try {
     manifest = readManifest(await file.text());
+    release();
     line.show("done", `Manifest of ${manifest.size} file${manifest.size === 1 ? "" : "s"}; its words go with videos of these names.`, 1);
   } catch (error) {
+    unusable?.row.remove();
+    unusable = line;
     line.show("failed", `${file.name}: ${error.message}`);
     line.againButton.hidden = true;
   }
@@ -212,7 +230,7 @@ async function takeManifest(file) {
 
 function takeVideo(file) {
   let upload = uploads.find((u) => u.name === file.name && u.size === file.size);
-  if (upload && upload.state !== "paused" && upload.state !== "failed") return; // chosen twice
+  if (upload && !["paused", "failed"].includes(upload.state)) return; // chosen twice
   if (!upload) {
     upload = new Upload(file.name, file.size);
     uploads.push(upload);

@@ -79,7 +79,7 @@ def test_from_login_to_the_video_in_the_list(
     page.keyboard.press("Enter")
     page.get_by_role("heading", name="No videos yet").wait_for()
     page.get_by_role("link", name="Add videos").first.click()
-    manifest = {"name": "m.csv", "mimeType": "text/csv", "buffer": b'file,licence\n"in/dinner.mp4","CC BY, 4.0"\n'}
+    manifest = {"name": "m.csv", "mimeType": "text/csv", "buffer": b'path,licence\n"in/dinner.mp4","CC BY, 4.0"\n'}
     page.locator("#files").set_input_files(manifest)
     page.get_by_text("Manifest of 1 file").wait_for()
     page.locator("#files").set_input_files(clip)
@@ -178,9 +178,35 @@ def test_a_file_that_cannot_be_one_says_why(
     empty.write_bytes(b"")
     page.locator("#files").set_input_files(empty)
     page.get_by_text("The file is empty: it has 0 bytes.").wait_for()
-    bad = {"name": "m.csv", "mimeType": "text/csv", "buffer": b"file,licence\na.mp4,x,y\n"}
+    bad = {"name": "m.csv", "mimeType": "text/csv", "buffer": b"path,licence\na.mp4,x,y\n"}
     page.locator("#files").set_input_files(bad)
     page.get_by_text("m.csv: Line 2: 3 cells where the head has 2.").wait_for()
+    page.get_by_role("button", name="Remove m.csv").click()
+    page.get_by_text("m.csv:").wait_for(state="detached")
+    page.get_by_role("button", name="Remove empty.mp4").click()
+    page.locator(".upload").wait_for(state="detached")
+
+
+def test_a_manifest_that_cannot_be_used_holds_its_videos_back(
+    visit: Callable[..., Visitor], cora: User, studio: Studio
+) -> None:
+    page = visit(cora).page
+    page.goto(f"{studio.address}/p/one/upload/")
+
+    def choose(*files: tuple[str, bytes]) -> None:
+        found = [{"name": name, "mimeType": "application/octet-stream", "buffer": data} for name, data in files]
+        page.locator("#files").set_input_files(found)
+
+    choose(("dinner.mp4", b"a" * 1000), ("m.csv", b"file,licence\ndinner.mp4,CC BY\n"))
+    page.get_by_text('m.csv: Line 1: there is no column "file"; known are path, name,').wait_for()
+    page.get_by_text("Held back: m.csv cannot be used.").wait_for()
+    choose(("cards.mp4", b"b" * 1000))
+    page.locator(".upload[data-state=held]").nth(1).wait_for()
+    assert not Upload.objects.exists()
+    choose(("m.csv", b"path,name,licence\nin/dinner.mp4,Dinner for six,CC BY\ncards.mp4,,\n"))
+    page.get_by_text("Manifest of 2 files").wait_for()
+    until(lambda: Video.objects.count() == 2)
+    assert sorted(Video.objects.values_list("name", "licence")) == [("Dinner for six", "CC BY"), ("cards.mp4", "")]
 
 
 def test_cancelling_removes_it_here_and_there(

@@ -27,7 +27,8 @@ class UploadIn(Schema):
     size: int = Field(ge=0)
 
 
-class ProvenanceIn(Schema):
+class FinishIn(Schema):
+    name: str = Field(default="", max_length=255)
     source_recording: str = Field(default="", max_length=255)
     licence: str = Field(default="", max_length=200)
     consent_note: str = Field(default="", max_length=5000)
@@ -129,10 +130,10 @@ def put_piece(request: HttpRequest, upload_id: UUID, offset: int) -> Any:
 
 
 @router.post("/uploads/{uuid:upload_id}/finish")
-def finish_upload(request: HttpRequest, upload_id: UUID, provenance: ProvenanceIn | None = None) -> dict[str, Any]:
-    """All pieces are here: the video is made and its import queued."""
+def finish_upload(request: HttpRequest, upload_id: UUID, wanted: FinishIn | None = None) -> dict[str, Any]:
+    """All pieces are here: the video is made, with this name and provenance where given, and its import queued."""
     upload = _own_upload(request, upload_id)
-    facts = provenance.dict() if provenance else {}
+    facts = wanted.dict() if wanted else {}
     video, job = uploads.finish_upload(upload=upload, user=cast(User, request.user), **facts)
     return {"video": str(video.id), "job": str(job.id)}
 

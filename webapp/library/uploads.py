@@ -92,8 +92,10 @@ def add_piece(*, upload: Upload, offset: int, piece: bytes) -> int:
     return row.received
 
 
-def finish_upload(*, upload: Upload, user: User, **provenance: str) -> tuple[Video, Job]:
+def finish_upload(*, upload: Upload, user: User, name: str = "", **provenance: str) -> tuple[Video, Job]:
     """The whole file is here: make its video and queue the import. Asked again, the answer is the same.
+
+    `name`: the video's, when it is not to be called like its file.
 
     Into an object store the file is copied first, while nothing is locked: each call makes a copy of its own there, the
     one that comes first keeps its copy. What a killed call leaves goes with the upload.
@@ -103,20 +105,22 @@ def finish_upload(*, upload: Upload, user: User, **provenance: str) -> tuple[Vid
         _refuse_incomplete(upload)
         stored = f"{services.arrival(upload)}/{uuid4()}"
         storage.put(services.upload_path(upload), stored)
-    video, job = _make_video(upload, user, stored, provenance)
+    video, job = _make_video(upload, user, stored, name, provenance)
     if stored is not None and job.parameters.get("stored") != stored:
         storage.delete_tree(stored)
     return video, job
 
 
 @transaction.atomic
-def _make_video(upload: Upload, user: User, stored: str | None, provenance: dict[str, str]) -> tuple[Video, Job]:
+def _make_video(
+    upload: Upload, user: User, stored: str | None, name: str, provenance: dict[str, str]
+) -> tuple[Video, Job]:
     row = Upload.objects.select_for_update().select_related("project").get(id=upload.id)
     made = _made_of(row)
     if made is not None:
         return made
     _refuse_incomplete(_settled(row))
-    video = services.create_video(project=row.project, name=row.name, user=user, **provenance)
+    video = services.create_video(project=row.project, name=name or row.name, user=user, **provenance)
     return video, services.import_file(video=video, upload=row, user=user, stored=stored)
 
 

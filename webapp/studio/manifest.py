@@ -6,6 +6,7 @@ Only `path` is required; it is taken from the manifest's folder when it is not a
 from __future__ import annotations
 
 import csv
+import io
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from webapp.library.services import PROVENANCE
 from webapp.studio.errors import StudioError
 
 COLUMNS = ("path", "name", *PROVENANCE)
-LIMITS = {"name": 255, "source_recording": 255, "licence": 200, "consent_note": 10_000}
+LIMITS = {"name": 255, "source_recording": 255, "licence": 200, "consent_note": 5000}
 
 
 @dataclass(frozen=True)
@@ -33,9 +34,8 @@ def read(path: Path) -> list[Entry]:
         raise StudioError(f"The manifest {path} cannot be read: {error.strerror}.") from error
     except UnicodeDecodeError as error:
         raise StudioError(f"The manifest {path} is not UTF-8 text.") from error
-    reader = csv.DictReader(text.splitlines())
+    reader = csv.DictReader(io.StringIO(text, newline=""))
     header = [name.strip().lower() for name in reader.fieldnames or []]
-    header = ["path" if name == "file" else name for name in header]  # the upload page's word for it
     if "path" not in header:
         raise StudioError(f"The manifest {path} has no column `path`.")
     unknown = [name for name in header if name not in COLUMNS]

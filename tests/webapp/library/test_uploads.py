@@ -53,11 +53,11 @@ def test_a_file_arrives_and_becomes_a_video(cora: Client, people: SimpleNamespac
     send_all(cora, started["id"])
     path = services.upload_path(Upload.objects.get(id=started["id"]))
     assert path.read_bytes() == DATA
-    body = json.dumps({"licence": "CC BY 4.0", "source_recording": "session 4"})
+    body = json.dumps({"name": "Dinner", "licence": "CC BY 4.0", "source_recording": "session 4"})
     done = cora.post(f"/api/v1/uploads/{started['id']}/finish", body, content_type="application/json").json()
     video = Video.objects.get(id=done["video"])
     assert (video.name, video.state, video.licence, video.source_recording) == (
-        "clip.mp4", "importing", "CC BY 4.0", "session 4",
+        "Dinner", "importing", "CC BY 4.0", "session 4",
     )  # fmt: skip
     assert video.project == people.one
     job = Job.objects.get(id=done["job"])

@@ -41,6 +41,7 @@ def test_it_reads_paths_from_the_manifests_folder_and_keeps_the_order(folder: Pa
         ("name\nx\n", "has no column `path`"),
         ("", "has no column `path`"),
         ("path,colour\na.mp4,red\n", "the unknown column 'colour'"),
+        ("file\na.mp4\n", "has no column `path`"),
         ("path\n", "has no rows"),
         ("path,name\na.mp4,A\n,B\n", "row 2, column path: it is empty"),
         ("path\na.mp4\nc.mp4\n", "row 2, column path: there is no file"),
