@@ -290,8 +290,10 @@ def shot_bias(run: Run, rows: list[Array], starts: Array, progress: Progress) ->
 
 def bias_notes(bias: Array) -> list[str]:
     """One sentence for people about the pitch correction."""
-    low, high = float(bias.min()), float(bias.max())
-    return [f"The pitch was corrected by {-high:.1f} to {-low:.1f} degrees (one value per shot)."]
+    first, last = f"{-float(bias.max()):.1f}", f"{-float(bias.min()):.1f}"
+    if first == last:
+        return [f"The pitch was corrected by {first} degrees."]
+    return [f"The pitch was corrected by {first} to {last} degrees (one value per shot)."]
 
 
 def write_samples(

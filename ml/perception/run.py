@@ -26,6 +26,7 @@ from ml.media.index import FrameIndex
 from ml.media.probe import probe
 from ml.media.source import Tally, open_source, refuse
 from ml.media.timeline import Timeline
+from ml.perception import registry
 from ml.perception.pipeline import Options, perceive
 from ml.progress import Progress
 from ml.weights.cache import MissingWeights
@@ -66,7 +67,8 @@ def main(argv: list[str] | None = None) -> int:
     except KeyboardInterrupt:
         console.print("Stopped; the same command continues.")
         return STOPPED
-    counts = f"{len(result['shots'])} shots, {len(result['tracks'])} tracks, {result['gaze_samples']} gaze samples"
+    numbers = {"shot": len(result["shots"]), "track": len(result["tracks"]), "gaze sample": result["gaze_samples"]}
+    counts = ", ".join(f"{number} {word}{'' if number == 1 else 's'}" for word, number in numbers.items())
     print(f"{counts}: {wanted.out}")
     return 0
 
@@ -96,7 +98,8 @@ def index_of(video: Path, progress: Progress) -> FrameIndex:
 
 
 def run(video: Path, out: Path, options: Options, progress: Progress) -> dict[str, Any]:
-    """Index the video's frames, then perceive."""
+    """Index the video's frames, then perceive. What cannot run is refused before the first frame is read."""
+    registry.describe(registry.profile(options.profile), options.weights, identity=options.identity)
     index = index_of(video, progress)
     out.mkdir(parents=True, exist_ok=True)
     return perceive(video=video, index=index, out=out, options=options, progress=progress)

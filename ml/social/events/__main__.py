@@ -28,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
     except OSError as error:
         print(f"{error.filename or options.input}: {error.strerror or error}.", file=sys.stderr)
         return 2
-    print(f"{count} events written to {options.output}")
+    print(f"{count} event{'' if count == 1 else 's'} written to {options.output}")
     return 0
 
 
