@@ -23,10 +23,10 @@ Action = Literal[
 ROLES: tuple[Role, ...] = ("viewer", "annotator", "reviewer", "curator", "admin")
 ROLE_WORDS: dict[Role, str] = {
     "viewer": "sees everything in the project",
-    "annotator": "also edits events, people and gaze in their own sets",
-    "reviewer": "also adjudicates, edits the consensus set and gives verdicts",
-    "curator": "also imports, runs perception, exports and cuts releases",
-    "admin": "also manages members, training runs, deletion and withdrawal",
+    "annotator": "also edits events and people, and answers questions",
+    "reviewer": "may do what an annotator may; their part comes with a later version",
+    "curator": "also imports, runs perception, accepts runs and downloads originals",
+    "admin": "also manages members, changes settings and deletes videos",
 }
 LEAST_ROLE: dict[Action, Role] = {
     "view": "viewer",
