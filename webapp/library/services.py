@@ -8,6 +8,8 @@ an import and the erasure of the last other video cannot cross.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -35,11 +37,33 @@ class AlreadyHere(Refused):
         self.video = video
 
 
-def ensure_project(*, slug: str, name: str = "") -> Project:
-    """The project with this slug, made when missing. Raises Refused when the slug is none."""
+@contextmanager
+def project_to_fill(*, slug: str, **facts: str) -> Iterator[Project]:
+    """The project with this slug, made when missing; one made here goes again if nothing has come into it.
+
+    `facts`: what a new one is given of name, description and licence. Raises Refused when the slug is none.
+    """
+    there = Project.objects.filter(slug=slug).exists()
+    project = ensure_project(slug=slug, **facts)
+    try:
+        yield project
+    finally:
+        if not there:
+            _forget_empty(project)
+
+
+@transaction.atomic
+def _forget_empty(project: Project) -> None:
+    row = Project.objects.select_for_update().filter(id=project.id).first()  # nothing new may refer to it
+    if row is not None and not (row.videos.exists() or row.uploads.exists() or row.memberships.exists()):
+        row.delete()
+
+
+def ensure_project(*, slug: str, **facts: str) -> Project:
+    """The project with this slug, made with these facts when missing. Raises Refused when the slug is none."""
     if slug != slugify(slug) or not slug or len(slug) > 60:
         raise Refused(f"{slug!r} cannot be a project's short name: use at most 60 of a-z, 0-9 and -.", "project")
-    return Project.objects.get_or_create(slug=slug, defaults={"name": name or slug})[0]
+    return Project.objects.get_or_create(slug=slug, defaults={"name": slug} | facts)[0]
 
 
 def create_video(*, project: Project, name: str, user: User | None, **provenance: str) -> Video:

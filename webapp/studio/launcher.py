@@ -19,6 +19,7 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -251,6 +252,8 @@ class Studio:
             self.valkey.stop()
         if self.postgres is not None:
             self.postgres.stop()
+        with suppress(OSError):  # not there, or not empty: a server that would not stop still has its socket there
+            socket_folder(self.data).rmdir()
         if self._listening is not None:
             self._listening.close()
         self.parts.clear()

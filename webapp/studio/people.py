@@ -38,6 +38,7 @@ def person(name: str | None) -> User:
     return user
 
 
-def login_address(address: str, user: User, hours: int = 1) -> str:
-    """A full link that logs `user` in once."""
-    return f"{address}/link/{make_link(user=user, life=timedelta(hours=hours))}/"
+def login_address(address: str, user: User, hours: int = 1, after: str = "") -> str:
+    """A full link that logs `user` in once and then leads to the page `after` (default: the projects)."""
+    link = f"{address}/link/{make_link(user=user, life=timedelta(hours=hours))}/"
+    return f"{link}?next={after}" if after else link

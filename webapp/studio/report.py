@@ -52,6 +52,11 @@ def peak_of(job: Job | None, manifest: dict[str, Any]) -> float:
     return max(float(job.result.get("peak_rss_mb", 0)) if job else 0.0, float(manifest.get("peak_rss_mb", 0)))
 
 
+def counted(number: int, word: str) -> str:
+    """A number with its word: 1 event, 2 events."""
+    return f"{number} {word}" if number == 1 else f"{number} {word}s"
+
+
 def show(found: dict[str, Any], screen: Console) -> None:
     """The report as tables; one that would be empty is left out."""
     shots = Table("shot", "frames", "persons", "faces", title="Shots", title_justify="left")
@@ -60,7 +65,8 @@ def show(found: dict[str, Any], screen: Console) -> None:
         shots.add_row(str(number), span, str(shot["persons"]), str(shot["faces"]))
     if found["shots"]:
         screen.print(shots)
-    screen.print(f"{found['gaze_samples']} gaze samples, {sum(found['events'].values())} events")
+    total = sum(found["events"].values())
+    screen.print(f"{counted(found['gaze_samples'], 'gaze sample')}, {counted(total, 'event')}")
     events = Table("events", "count")
     for name, count in found["events"].items():
         events.add_row(name.replace("_", " "), str(count))

@@ -20,10 +20,10 @@ class Running(Studio):
 
     screen: Console
 
-    def greet(self) -> None:
-        """Print the address and a one-time login link of the first site admin."""
+    def greet(self, after: str = "") -> None:
+        """Print the address and a one-time login link of the first site admin, which leads to the page `after`."""
         admin = people.site_admin()
-        link = people.login_address(self.address, admin)
+        link = people.login_address(self.address, admin, after=after)
         self.screen.print(f"Sightline is up at [bold]{self.address}[/]  (data: {self.data})")
         self.screen.print(f"Log in as {admin.username}, once, within an hour: [bold]{link}[/]")
 

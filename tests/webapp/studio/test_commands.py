@@ -64,6 +64,15 @@ def test_ingest_writes_what_it_made_and_names_what_is_there_already(manage: Any,
     assert "Traceback" not in done.stderr + again.stderr
 
 
+def test_a_project_that_nothing_came_into_is_not_left(manage: Any, root: Path) -> None:
+    bad = root / "bad.mp4"
+    bad.write_bytes(b"nothing")
+    manage("ingest", str(bad), "none.mp4", "--project", "nosuch")
+    done = manage("perceive", "bad.mp4", "--project", "nosuch")
+    assert "There is no project 'nosuch'" in done.stderr
+    assert not socket_folder(root / "data").exists()
+
+
 def test_perceive_says_what_it_cannot_find(manage: Any, root: Path) -> None:
     manage("ingest", clip(root), "--project", "new")  # there already, when the test above ran
     done = manage("perceive", "nowhere.mp4", clip(root), SIGHTLINE_WEIGHTS=str(root / "no-weights"))

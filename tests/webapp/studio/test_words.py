@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import errno
 import io
+import os
+import subprocess
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -13,6 +16,7 @@ from webapp.studio import early, report
 from webapp.studio.command import about_files
 from webapp.studio.follow import bars
 from webapp.studio.lock import Lock
+from webapp.studio.management.commands.demo import local_time
 from webapp.studio.output import write_json
 
 
@@ -52,6 +56,23 @@ def test_a_report_of_a_run_from_elsewhere_has_no_empty_tables() -> None:
     found = {"shots": [], "gaze_samples": 12, "events": {}, "seconds": {}, "realtime_factor": None, "peak_rss_mb": 0.0}
     report.show(found, Console(file=paper))
     assert paper.getvalue() == "12 gaze samples, 0 events\n"
+
+
+def test_one_of_a_kind_is_counted_as_one() -> None:
+    paper = io.StringIO()
+    found = {
+        "shots": [], "gaze_samples": 1, "events": {"mutual_gaze": 1}, "seconds": {}, "realtime_factor": None,
+        "peak_rss_mb": 0.0,
+    }  # fmt: skip
+    report.show(found, Console(file=paper))
+    assert paper.getvalue().startswith("1 gaze sample, 1 event\n")
+
+
+def test_times_on_the_command_line_are_those_of_the_machine() -> None:
+    moment = datetime(2026, 7, 30, 1, 11, tzinfo=UTC)
+    words = ["date", "-d", f"@{int(moment.timestamp())}", "+%Y-%m-%d %H:%M %Z"]
+    said = subprocess.run(words, env={"PATH": os.environ["PATH"]}, capture_output=True, text=True, check=True)
+    assert local_time(moment) == said.stdout.strip()
 
 
 def test_a_full_disk_and_a_refused_file_are_sentences_and_other_faults_are_not(tmp_path: Path) -> None:

