@@ -259,15 +259,15 @@ def _ending(write: Callable[[], None]) -> None:
 
 
 def explain(error: Exception) -> tuple[str, str]:
-    """A sentence for the user, and whose doing it is: input, weights or fault."""
+    """A sentence for the user, and what is at fault: input, disk, weights or (this program) fault."""
     if isinstance(error, MissingWeights):
         return str(error), "weights"
     if isinstance(error, Refused | MediaError | FormatError):
         return str(error), "input"
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return f"The disk that holds {settings.DATA} is full.", "input"
+        return f"The disk that holds {settings.DATA} is full.", "disk"
     if is_full(error):
-        return "The database's disk is full.", "input"
+        return "The database's disk is full.", "disk"
     return f"Something went wrong in this program: {type(error).__name__}: {error}", "fault"
 
 

@@ -50,8 +50,8 @@ async function showLog(id) {
   const job = await send("GET", `/api/v1/jobs/${id}`);
   const log = detail.querySelector(".log");
   const atEnd = log.scrollTop + log.clientHeight >= log.scrollHeight - 4;
-  log.textContent = job.log || "Nothing was logged yet.";
-  detail.querySelector("[data-stages]").textContent = job.stages.map((s) => `${s.stage} ${s.seconds} s`).join("   ");
+  log.textContent = job.log || (FINAL.has(job.state) ? "Nothing was logged." : "Nothing was logged yet.");
+  detail.querySelector("[data-stages]").textContent = job.stages.map((s) => `${s.stage} ${s.seconds} s`).join(" · ");
   if (atEnd) log.scrollTop = log.scrollHeight;
   if (openLogs.has(id) && !FINAL.has(job.state)) setTimeout(() => showLog(id).catch(report), 1500);
 }

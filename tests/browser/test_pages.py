@@ -336,6 +336,23 @@ def test_deleting_asks_for_the_name(
     assert not Video.objects.filter(id=shelf[0].id).exists()
 
 
+def test_a_failed_import_goes_from_the_list(
+    visit: Callable[..., Visitor], crew: SimpleNamespace, shelf: list[Video], cora: User, studio: Studio
+) -> None:
+    failed = Video.objects.create(project=crew.project, name='not "a" video.mp4', state="failed", error="It is text.")
+    page = visit(cora).page
+    page.goto(f"{studio.address}/p/one/?state=failed")
+    page.get_by_text("It is text.").wait_for()
+    assert page.get_by_role("button", name="Remove").count() == 0  # a curator may not delete
+    page = visit(crew.alice).page
+    page.goto(f"{studio.address}/p/one/?state=failed")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.get_by_role("button", name="Remove not").click()
+    page.get_by_text('not "a" video.mp4 is deleted.').wait_for()
+    page.get_by_role("heading", name="No video fits").wait_for()
+    assert not Video.objects.filter(id=failed.id).exists() and Video.objects.count() == len(shelf)
+
+
 def test_a_role_changes_in_place(visit: Callable[..., Visitor], crew: SimpleNamespace, studio: Studio) -> None:
     page = visit(crew.alice).page
     page.goto(f"{studio.address}/p/one/members/")

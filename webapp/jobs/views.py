@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib.auth.decorators import login_required
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
@@ -11,6 +12,7 @@ from webapp.accounts.pages import page, wants_part
 from webapp.jobs.models import Job
 
 PAGE_SIZE = 50
+HOPELESS = Q(kind="import", state=Job.State.FAILED, result__reason="input")  # the same file is refused again
 FILTERS = {
     "live": ("Waiting and running", [Job.State.QUEUED, Job.State.RUNNING]),
     "failed": ("Failed", [Job.State.FAILED]),
@@ -25,7 +27,12 @@ def jobs(request: HttpRequest, slug: str) -> HttpResponse:
     """Newest first, `PAGE_SIZE` at a time, older ones by page number, at most 200 pages."""
     project = project_for(request.user, slug, "view")
     wanted = request.GET.get("state", "")
-    found = project.jobs.select_related("video", "created_by").order_by("-created").defer("result")
+    found = (
+        project.jobs.select_related("video", "created_by")
+        .order_by("-created")
+        .defer("result")
+        .annotate(cannot_change=HOPELESS)
+    )
     if wanted in FILTERS:
         found = found.filter(state__in=FILTERS[wanted][1])
     wanted_page = request.GET.get("page", "")

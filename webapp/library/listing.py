@@ -78,7 +78,12 @@ def _addresses(video: Video) -> dict[str, str]:
     base = _workspace_of_nobody().replace(str(NOBODY), str(video.id))
     details = f"{base}details/"
     poster = f"{base}media/poster.jpg?v={video.blob_id[:12]}" if video.blob_id and video.has_pixels else ""
-    return {"leads_to": base if video.state == Video.State.READY else details, "details": details, "poster": poster}
+    return {
+        "leads_to": base if video.state == Video.State.READY else details,
+        "details": details,
+        "removal": f"{base}delete/",
+        "poster": poster,
+    }
 
 
 @cache

@@ -81,6 +81,12 @@ def project(request: HttpRequest, slug: str) -> HttpResponse:
     return page(request, template, context, project=found)
 
 
+def _list(request: HttpRequest, project: Project) -> HttpResponse:
+    """The table alone, after a change of it."""
+    context = _list_context(project, queries.Wanted.read(request.GET)) | {"swapped": True}
+    return page(request, "library/video_table.html", context, project=project)
+
+
 def _list_context(project: Project, wanted: queries.Wanted) -> dict[str, Any]:
     listed = queries.video_page(project, wanted)
     rows = [row_of(video, listed.jobs.get(video.id)) for video in listed.videos]
@@ -137,8 +143,7 @@ def videos_bulk(request: HttpRequest, slug: str) -> HttpResponse:
     if not videos:
         messages.error(request, "No video was selected.")
     if wants_part(request):
-        context = _list_context(found, queries.Wanted.read(request.GET)) | {"swapped": True}
-        return page(request, "library/video_table.html", context, project=found)
+        return _list(request, found)
     return redirect(reverse("project", args=[slug]) + queries.Wanted.read(request.GET).address())
 
 
@@ -237,7 +242,7 @@ def video_delete(request: HttpRequest, video_id: UUID) -> HttpResponse:
     if request.POST.get("confirm", "").strip() != video.name.strip():
         messages.error(request, "Nothing was deleted: the typed name differs from the video's name.")
         return redirect("video_details", video.id)
-    name, slug = video.name, video.project.slug
+    name, found = video.name, video.project
     services.delete_video(video=video)
     messages.success(request, f"{name} is deleted.")
-    return redirect("project", slug)
+    return _list(request, found) if wants_part(request) else redirect("project", found.slug)

@@ -327,6 +327,19 @@ def test_settings_switch_identities_off(people: SimpleNamespace, as_user: Any) -
     assert (people.one.name, people.one.consent, people.one.link_identities) == ("One again", "signed", False)
 
 
+def test_a_job_that_would_fail_again_is_not_offered_again(people: SimpleNamespace, as_user: Any, video: Any) -> None:
+    def failed(kind: str, reason: str) -> str:
+        job = Job.objects.create(
+            project=people.one, video=video, kind=kind, queue="cpu", state="failed", result={"reason": reason}
+        )
+        return str(job.id)
+
+    refused, full, perception = failed("import", "input"), failed("import", "disk"), failed("perceive", "input")
+    page = as_user(people.cora).get("/p/one/jobs/").content.decode()
+    assert f'data-job-retry="{refused}"' not in page
+    assert f'data-job-retry="{full}"' in page and f'data-job-retry="{perception}"' in page
+
+
 def test_the_job_page_filters_and_pages(people: SimpleNamespace, as_user: Any, video: Any) -> None:
     for state in ("queued", "running", "failed", "done"):
         Job.objects.create(project=people.one, video=video, kind="import", queue="cpu", state=state)
