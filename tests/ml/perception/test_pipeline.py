@@ -16,10 +16,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from ml.media.decode import read_frames
-from ml.perception import headpose, registry, run, samples
+from ml.perception import headpose, registry, samples
 from ml.perception.geometry import middle
-from ml.perception.pipeline import STAGES, Options, bias_notes, perceive, piece_bounds
-from ml.progress import Cancelled, silent
+from ml.perception.pipeline import STAGES, Options, perceive, piece_bounds
+from ml.progress import Cancelled
 from ml.weights.cache import MissingWeights
 from tests.ml.perception.conftest import Demo, Finished
 from tests.processes import children_with
@@ -259,23 +259,6 @@ def test_missing_weights_are_told_before_any_work(demo: Demo, tmp_path: Path) ->
 def test_bad_options_are_told(demo: Demo, tmp_path: Path, options: Options) -> None:
     with pytest.raises(ValueError, match="cannot be used|no perception profile"):
         perceive(video=demo.path, index=demo.index, out=tmp_path / "run", options=options)
-
-
-def test_an_unknown_profile_is_refused_before_the_video_is_read(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no perception profile 'gpu'"):
-        run.run(tmp_path / "not-there.mp4", tmp_path / "out", Options(profile="gpu"), silent)
-
-
-@pytest.mark.parametrize(
-    ("bias", "words"),
-    [
-        ([3.1, 3.14], "by -3.1 degrees."),
-        ([3.1], "by -3.1 degrees."),
-        ([2.0, -1.5], "by -2.0 to 1.5 degrees (one value per shot)."),
-    ],
-)
-def test_the_note_on_the_pitch_names_one_number_or_two(bias: list[float], words: str) -> None:
-    assert bias_notes(np.array(bias)) == [f"The pitch was corrected {words}"]
 
 
 def test_the_command_line_has_its_exit_codes(demo: Demo, tmp_path: Path) -> None:
