@@ -12,6 +12,7 @@ from django.db.models import Count, F
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
@@ -27,6 +28,7 @@ from webapp.lib.errors import Refused
 from webapp.library.models import Project
 
 PAGE_SIZE = 200
+NO_PASSWORD = 'You came in by a link that works once. <a href="{}#password-title">Set a password</a> to come back.'
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Logging in and out
@@ -73,12 +75,15 @@ def log_out(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def login_link(request: HttpRequest, token: str) -> HttpResponse:
-    """GET only shows a button, so a mail scanner that opens the link does not burn it; the button's POST logs in."""
+    """GET only shows a button, so a mail scanner that opens the link does not burn it; the button's POST logs in and
+    leads to the page of ours in `next`, else to the projects."""
     if request.method == "POST":
         user = services.use_link(token=token)
         if user is not None:
             login(request, user, backend="django.contrib.auth.backends.ModelBackend")
-            return redirect("projects" if user.has_usable_password() else "profile")
+            if not user.has_usable_password():
+                messages.warning(request, format_html(NO_PASSWORD, reverse("profile")))
+            return HttpResponseRedirect(_own_address(request, request.GET.get("next", "")))
         return render(request, "accounts/link.html", {"person": None}, status=410)
     person = services.link_user(token)
     return render(request, "accounts/link.html", {"person": person}, status=200 if person else 410)

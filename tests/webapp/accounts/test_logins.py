@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -141,11 +142,27 @@ def test_only_a_hash_of_the_link_is_stored(people: SimpleNamespace) -> None:
     assert token not in str(LoginLink.objects.values())
 
 
-def test_somebody_without_a_password_is_asked_for_one(db: None, client: Client) -> None:
+def test_somebody_without_a_password_comes_home_and_is_told_where_to_set_one(db: None, client: Client) -> None:
     _, token = services.create_user(username="new")
-    response = client.post(f"/link/{token}/")
-    assert response["Location"] == "/me/"
-    assert b"Set a password" in client.get("/me/").content
+    home = client.post(f"/link/{token}/", follow=True)
+    assert home.request["PATH_INFO"] == "/"
+    assert b'<a href="/me/#password-title">Set a password</a>' in home.content
+    assert b'id="password-title">Set a password' in client.get("/me/").content
+
+
+@pytest.mark.parametrize(
+    ("wanted", "place"),
+    [
+        ("/p/one/?q=a", "/p/one/?q=a"),
+        ("https://elsewhere.example/", "/"),
+        ("//elsewhere.example/", "/"),
+        ("javascript:alert(1)", "/"),
+    ],
+)
+def test_a_link_leads_to_a_page_of_ours_only(people: SimpleNamespace, client: Client, wanted: str, place: str) -> None:
+    address = f"/link/{services.make_link(user=people.vera)}/?{urlencode({'next': wanted})}"
+    assert client.get(address).status_code == 200
+    assert client.post(address)["Location"] == place
 
 
 # ---------------------------------------------------------------------------------------------------------------------
