@@ -140,7 +140,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_nothing(
     video.refresh_from_db()
     sentence = f"The disk that holds {settings.DATA} is full."
     assert (job.error, video.state, video.error) == (sentence, "failed", sentence)
-    assert job.result == {"reason": "input"} and not Blob.objects.exists() and not whole.leftovers()
+    assert job.result == {"reason": "disk"} and not Blob.objects.exists() and not whole.leftovers()
     monkeypatch.undo()  # somebody makes room
     monkeypatch.setattr(broker, "send", lambda **_: True)  # and we are the worker
     jobs.retry(job=job, user=None)
