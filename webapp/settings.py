@@ -203,7 +203,7 @@ MEDIA_ACCEL = env.str("SIGHTLINE_ACCEL", default="")
 
 # Uploads arrive in pieces of at most this size (a proxy that limits bodies needs only this much)
 UPLOAD_PIECE_BYTES = 8 * 1024 * 1024
-UPLOAD_LIMIT_BYTES = environment.whole_number("SIGHTLINE_UPLOAD_LIMIT", default=64 * 1024**3)
+UPLOAD_LIMIT_BYTES = environment.whole_number("SIGHTLINE_UPLOAD_LIMIT", default=64 * 10**9)
 DATA_UPLOAD_MAX_MEMORY_SIZE = 16 * 1024 * 1024
 
 USE_TZ = True

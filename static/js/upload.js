@@ -30,7 +30,7 @@ function bytes(number) {
     value /= 1000;
     unit += 1;
   }
-  return unit === 0 || value >= 100 ? `${Math.round(value)} ${UNITS[unit]}` : `${value.toFixed(1)} ${UNITS[unit]}`;
+  return `${Number(value.toFixed(value >= 100 ? 0 : 1))} ${UNITS[unit]}`;
 }
 
 /** One file on its way, and its line on the page. */

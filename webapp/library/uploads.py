@@ -42,7 +42,7 @@ def start_upload(*, project: Project, user: User, name: str, size: int) -> Uploa
         raise Refused(f"{services.clean_name(name)} is empty: it has 0 bytes.", "size")
     if size > settings.UPLOAD_LIMIT_BYTES:
         limit = settings.UPLOAD_LIMIT_BYTES / 1e9
-        raise Refused(f"{services.clean_name(name)} is larger than this studio accepts ({limit:.1f} GB).", "size")
+        raise Refused(f"{services.clean_name(name)} is larger than this studio accepts ({limit:g} GB).", "size")
     forget_old(project=project)
     mine = Upload.objects.filter(project=project, user=user, video__isnull=True)
     again = mine.filter(name=services.clean_name(name), size=size).order_by("-created").first()

@@ -17,6 +17,7 @@ from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 from django.test import Client
 
+from webapp.accounts.templatetags.frame import size
 from webapp.jobs.models import Job
 from webapp.library import queries
 from webapp.library.models import Blob, Project, Video
@@ -171,6 +172,14 @@ def test_an_empty_project_offers_the_next_step(people: SimpleNamespace, as_user:
     assert b"Add videos" in as_user(people.cora).get("/p/one/").content
     assert b"Add videos" not in as_user(people.vera).get("/p/one/").content
     assert b"No video fits" in as_user(people.cora).get("/p/one/?q=nothing").content
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(0, "0 B"), (512, "512 B"), (3_400_000, "3.4 MB"), (123_400, "123 kB"), (64 * 10**9, "64 GB"), (2 * 10**12, "2 TB")],
+)
+def test_sizes_are_as_people_read_them(number: int, words: str) -> None:
+    assert size(number) == words
 
 
 def test_live_progress_stands_in_the_list(people: SimpleNamespace, as_user: Any, video: Any) -> None:

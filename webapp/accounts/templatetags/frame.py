@@ -35,13 +35,13 @@ def clock(seconds: float | None) -> str:
 
 @register.filter
 def size(number: int | None) -> str:
-    """Bytes as 512 B, 3.4 MB, 1.2 GB (powers of 1000, as file managers show them)."""
+    """Bytes as 512 B, 3.4 MB, 64 GB (powers of 1000, as file managers show them)."""
     value = float(number or 0)
     for unit in ("B", "kB", "MB", "GB"):
         if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "B" or value >= 100 else f"{value:.1f} {unit}"
+            return f"{round(value, 0 if value >= 100 else 1):g} {unit}"
         value /= 1000
-    return f"{value:.1f} TB"
+    return f"{round(value, 1):g} TB"
 
 
 @register.filter
