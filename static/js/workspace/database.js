@@ -3,9 +3,44 @@
 //
 // An edit goes by its own id, which every tab knows; `order` says which was made first. It grows over all tabs, because
 // a writing transaction reads the greatest one before it adds the next.
+//
+// A transaction takes some milliseconds, and a tab that closes breaks it off. So an edit is noted in local storage first,
+// which is written at once, and the note goes when the transaction is through.
 
 const NAME = "sightline-edits";
 const STORE = "queue";
+const NOTE = "sightline-edit ";
+
+function note(edit) {
+  try {
+    localStorage.setItem(NOTE + edit.id, JSON.stringify({ at: performance.timeOrigin + performance.now(), edit }));
+  } catch (error) {
+    console.warn("An edit could not be noted before it is written.", error);
+  }
+}
+
+function forget(id) {
+  try {
+    localStorage.removeItem(NOTE + id);
+  } catch {
+    // a browser without local storage holds no note
+  }
+}
+
+/** The edits whose writing was broken off, or is under way in another tab, in the order in which they were made. */
+function noted() {
+  try {
+    return Object.keys(localStorage)
+      .filter((key) => key.startsWith(NOTE))
+      .map((key) => JSON.parse(localStorage.getItem(key)))
+      .filter(Boolean)
+      .sort((a, b) => a.at - b.at)
+      .map(({ edit }) => edit);
+  } catch (error) {
+    console.warn("Noted edits cannot be read.", error);
+    return [];
+  }
+}
 
 function asked(request) {
   return new Promise((resolve, reject) => {
@@ -47,7 +82,13 @@ export class EditDatabase {
     } catch (error) {
       console.warn("Edits are kept in this tab only: the browser offers no storage.", error);
     }
+    await this.recover();
     return this;
+  }
+
+  /** Write what was noted. An edit that was written or even saved meanwhile is only sent again, which changes nothing. */
+  async recover() {
+    for (const edit of noted()) await this.append(edit);
   }
 
   /** Do `work(store)` in one strict transaction; resolves once it is on disk. */
@@ -63,6 +104,7 @@ export class EditDatabase {
 
   /** Keep an edit as the newest one, new or not. Resolves to true when it is on disk, false when only in memory. */
   async append(edit) {
+    note(edit);
     const place = (greatest) => ({ ...edit, order: (this.#last = Math.max(this.#last, greatest) + 1) });
     try {
       if (!this.#db) throw new Error("The browser offers no storage.");
@@ -71,6 +113,7 @@ export class EditDatabase {
           store.put(place(target.result?.value.order ?? 0));
       });
       this.#memory.delete(edit.id);
+      forget(edit.id);
       return true;
     } catch (error) {
       console.warn("An edit is kept in this tab only.", error);
@@ -98,14 +141,18 @@ export class EditDatabase {
     return undefined;
   }
 
-  async remove(id) {
-    this.#memory.delete(id);
+  /** Take edits off the disk, all of them or none. */
+  async remove(...ids) {
+    for (const id of ids) {
+      this.#memory.delete(id);
+      forget(id);
+    }
     if (!this.#db) return;
     try {
-      await this.#write((store) => store.delete(id));
+      await this.#write((store) => ids.forEach((id) => store.delete(id)));
     } catch (error) {
-      console.warn("A saved edit could not be taken off the disk; sending it again changes nothing.", error);
-      this.#removed.add(id);
+      console.warn("Saved edits could not be taken off the disk; sending them again changes nothing.", error);
+      for (const id of ids) this.#removed.add(id);
     }
   }
 

@@ -14,6 +14,7 @@ import { Topics, uuid } from "./dom.js";
 import { predict } from "./predict.js";
 
 const WAITS_MS = [400, 1000, 2000, 4000, 8000, 15_000];
+const ORPHANED_MS = 3000; // after another tab made an edit: it is on disk by then, or that tab is gone
 const MOST_TRIES = 5; // of an edit that the server fails on while it answers other requests
 const keysOf = (changes) => changes.map(({ kind, id }) => `${kind}:${id}`);
 const thingOf = (kind) => kind.split(".")[0];
@@ -110,6 +111,7 @@ export class EditQueue extends Topics {
         this.emit("unkept", record);
         this.#changed();
       }
+      this.channel.postMessage({ type: "kick" }); // should this tab close, another one sends
       this.kick();
     });
   }
@@ -119,7 +121,7 @@ export class EditQueue extends Topics {
     const gone = [record, ...this.#undosOf(record)];
     const moved = gone.flatMap((one) => this.#shift(one, this.#raisedBy(one), -1));
     const keys = gone.flatMap((one) => keysOf(one.changes));
-    for (const one of gone) await this.#remove(one);
+    await this.#remove(...gone);
     await this.#persist(moved);
     this.#rebuild(keys);
     this.#changed();
@@ -185,9 +187,10 @@ export class EditQueue extends Topics {
       this.#include(one);
       this.#keep(one);
     }
-    // The old record leaves the disk only when what takes its place is on it
+    // The old records leave the disk only when what takes their place is on it, and all at once: without the conflict, one
+    // that it held back would be sent
     for (const one of [fresh, ...later]) await one?.stored;
-    for (const one of gone) await this.#remove(one);
+    await this.#remove(...gone);
     this.#changed();
     this.kick();
   }
@@ -273,11 +276,11 @@ export class EditQueue extends Topics {
     }
   }
 
-  async #remove(record) {
-    await record.stored;
-    await this.database.remove(record.id);
-    this.records = this.records.filter((one) => one !== record);
-    this.channel.postMessage({ type: "removed", id: record.id });
+  async #remove(...gone) {
+    for (const record of gone) await record.stored;
+    await this.database.remove(...gone.map(({ id }) => id));
+    this.records = this.records.filter((one) => !gone.includes(one));
+    for (const { id } of gone) this.channel.postMessage({ type: "removed", id });
   }
 
   // ---- Sending ----
@@ -334,7 +337,7 @@ export class EditQueue extends Topics {
       return this.#wait("The server cannot be reached. Edits are kept here and saved later.");
     }
     const { status, data } = answer;
-    if (status === 429 || status === 408)
+    if (status === 429 || status === 408 || status === 503)
       return this.#wait("The server is in trouble. Edits are kept here and saved later.");
     let verdict = null;
     if (status >= 500) {
@@ -419,8 +422,10 @@ export class EditQueue extends Topics {
 
   async #heard(message, own) {
     const record = this.waiting(message.id);
-    if (message.type === "queued") this.#include({ ...message.record, elsewhere: true });
-    else if (message.type === "acknowledged") await this.#acknowledged(record, message.answer, own);
+    if (message.type === "queued") {
+      this.#include({ ...message.record, elsewhere: true });
+      this.#adoptLater();
+    } else if (message.type === "acknowledged") await this.#acknowledged(record, message.answer, own);
     else if (message.type === "kick") this.kick();
     else if (!record) return;
     else if (message.type === "answered") await this.#answered(record, message.verdict, own);
@@ -431,6 +436,15 @@ export class EditQueue extends Topics {
       this.#rebuild(keysOf(record.changes));
     }
     this.#changed();
+  }
+
+  /** Send what other tabs made and could not send any more, because they were closed. */
+  #adoptLater() {
+    clearTimeout(this.adopting);
+    this.adopting = setTimeout(async () => {
+      await this.database.recover();
+      this.kick();
+    }, ORPHANED_MS);
   }
 
   /** The changes feed brought an edit that waits for a word here: the server has it after all. */
@@ -464,7 +478,7 @@ export class EditQueue extends Topics {
     this.#rebuild(keysOf(changes));
     if (own) {
       await this.#persist(moved);
-      if (verdict.status === "refused") for (const undo of this.#undosOf(record)) await this.#remove(undo);
+      if (verdict.status === "refused") await this.#remove(...this.#undosOf(record));
     }
     this.#rebuild([]);
     this.emit(verdict.status, record);

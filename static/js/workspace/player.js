@@ -14,6 +14,7 @@ const SILENCE_MS = 150; // after "seeked", how long to wait for a callback befor
 const STUCK_MS = 5000; // how long a seek may take before it is asked for again
 const SHARES = [0.35, 0.65, 0.8]; // other points of the frame's interval to ask for
 const SPEEDS = [1, 2, 4, 8];
+const FASTEST = 16; // browsers refuse to play faster
 
 export class Player extends Topics {
   #pending = null; // the frame a seek is under way to
@@ -46,7 +47,11 @@ export class Player extends Topics {
 
   /** How fast it plays: negative backwards, 0 when it stands. */
   get rate() {
-    return this.playing ? this.speed * (this.#shuttle || 1) : 0;
+    return this.playing ? Math.sign(this.#shuttle || 1) * this.#pace() : 0;
+  }
+
+  #pace() {
+    return Math.min(FASTEST, this.speed * Math.abs(this.#shuttle || 1));
   }
 
   /** Show the first picture. */
@@ -215,7 +220,7 @@ export class Player extends Topics {
     }
     this.#setState("playing");
     if (!this.video) return this.#playVirtually();
-    this.video.playbackRate = this.speed * Math.max(1, this.#shuttle);
+    this.video.playbackRate = this.#pace();
     try {
       await this.video.play();
     } catch (error) {
@@ -276,7 +281,8 @@ export class Player extends Topics {
 
   setSpeed(speed) {
     this.speed = speed;
-    if (this.video) this.video.playbackRate = speed * Math.max(1, this.#shuttle);
+    if (this.#reverse) this.#playBackwards();
+    else if (this.video) this.video.playbackRate = this.#pace();
   }
 
   /** Backwards: one seek after another, as fast as they come, to where the clock says. */
@@ -286,7 +292,7 @@ export class Player extends Topics {
     this.root.dataset.state = "playing";
     const from = this.times.zeroed(this.frame);
     const since = performance.now();
-    const speed = this.speed * Math.abs(this.#shuttle);
+    const speed = this.#pace();
     const tick = () => {
       const left = from - (speed * (performance.now() - since)) / 1000;
       this.#reverse = requestAnimationFrame(tick);
@@ -314,7 +320,7 @@ export class Player extends Topics {
     this.#virtual = clock;
     const tick = () => {
       if (this.#virtual === null) return;
-      const speed = this.speed * Math.max(1, this.#shuttle);
+      const speed = this.#pace();
       const now = this.#virtual.from + (speed * (performance.now() - this.#virtual.since)) / 1000;
       const frame = this.times.frameAt(now);
       this.#name(frame);

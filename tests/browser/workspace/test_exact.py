@@ -194,6 +194,32 @@ def test_a_pause_at_once_after_play_stays_exact_at_every_speed(counter: Any) -> 
             page.select_option("#speed", speed)
 
 
+def test_the_shuttle_goes_no_faster_than_the_browser_can(counter: Any) -> None:
+    page, numbers = counter("25")
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.select_option("#speed", "4")
+    for presses in (4, 5):
+        page.fill("#frame-field", "0")
+        page.keyboard.press("Enter")
+        settle(page)
+        rate = page.evaluate(
+            """presses => {
+              const key = { key: "L", code: "KeyL", bubbles: true, cancelable: true };
+              for (let turn = 0; turn < presses; turn++) document.body.dispatchEvent(new KeyboardEvent("keydown", key));
+              return document.querySelector("#video").playbackRate;
+            }""",
+            presses,
+        )
+        assert rate == 16  # four times eight would be 32
+        page.wait_for_timeout(150)
+        page.keyboard.press("K")
+        settle(page)
+        number, named, shown = look(page)
+        assert (number, shown) == (numbers[named], named)
+    assert errors == []
+
+
 def test_play_pressed_at_the_end_begins_at_the_start_even_when_stopped_at_once(counter: Any) -> None:
     page, numbers = counter("25")
     page.keyboard.press("End")

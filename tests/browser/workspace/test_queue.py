@@ -187,3 +187,64 @@ def test_an_edit_the_disk_does_not_take_is_sent_all_the_same(visit: Any, crew: A
     online(page)
     wait_saved(page)
     assert confirmed(scene) == 2
+
+
+@pytest.mark.parametrize("turn", range(3))  # it was a race
+def test_what_a_conflict_takes_in_is_not_sent_by_itself(visit: Any, crew: Any, scene: Any, turn: int) -> None:
+    """A trim and a rejection in one conflict; the rejection is given up, so the server never hears of it."""
+    event = first(scene)
+    page = visit(crew.bob).open(scene)
+    mute(page)
+    offline(page)
+    changed_by_rita(crew, scene, event)
+    select(page, event)
+    page.keyboard.press("Control+ArrowLeft")
+    page.keyboard.press("Backspace")
+    page.wait_for_function("() => document.querySelector('#save-state').dataset.unsaved === '2'")
+    online(page)
+    page.wait_for_selector("#merge[open]")
+    page.click("#merge input[name=merge-status][value=theirs]")
+    page.click("#merge input[name=merge-start][value=mine]")
+    page.click("#merge >> text=Save as chosen")
+    wait_saved(page)
+    stored = scene.events.get(id=event.id)
+    assert (stored.start, stored.status) == (event.start - 1, "proposed")
+    assert "rejected" not in str([edit.changes for edit in scene.edits.all()])
+
+
+def test_edits_made_just_before_a_reload_are_saved_after_it(visit: Any, crew: Any, scene: Any) -> None:
+    """Faster than the disk writes: what it had not written yet was noted elsewhere."""
+    event = first(scene)
+    page = visit(crew.bob).open(scene)
+    page.on("dialog", lambda dialog: dialog.accept())
+    select(page, event)
+    page.evaluate(
+        """() => {
+          const key = { key: "ArrowRight", shiftKey: true, bubbles: true, cancelable: true };
+          for (let turn = 0; turn < 25; turn++) document.body.dispatchEvent(new KeyboardEvent("keydown", key));
+          location.reload();
+        }"""
+    )
+    page.wait_for_selector("#workspace[data-ready=all]")
+    wait_saved(page)
+    assert scene.events.get(id=event.id).end == event.end + 25
+    assert page.evaluate("Object.keys(localStorage).filter((key) => key.startsWith('sightline-edit ')).length") == 0
+
+
+def test_another_tab_saves_what_a_closed_one_made_last(visit: Any, crew: Any, scene: Any) -> None:
+    event = first(scene)
+    visitor = visit(crew.bob)
+    one = visitor.open(scene)
+    two = visitor.open(scene, page=visitor.new_page())
+    select(one, event)
+    one.evaluate(
+        """() => {
+          const key = { key: "ArrowRight", shiftKey: true, bubbles: true, cancelable: true };
+          for (let turn = 0; turn < 6; turn++) document.body.dispatchEvent(new KeyboardEvent("keydown", key));
+        }"""
+    )
+    one.close(run_before_unload=False)
+    two.bring_to_front()
+    two.wait_for_timeout(500)  # its word about the edits has arrived
+    wait_saved(two)
+    assert scene.events.get(id=event.id).end == event.end + 6
