@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db import OperationalError
+from django.db import DataError, OperationalError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
@@ -75,6 +75,12 @@ def no_answer_of_the_database(request: HttpRequest, error: OperationalError) -> 
     if isinstance(error.__cause__, LockNotAvailable):
         return busy(request)
     raise error
+
+
+@api.exception_handler(DataError)
+def not_storable(request: HttpRequest, error: DataError) -> HttpResponse:
+    """Text with a NUL, or a number that no column holds, where nothing before refused it."""
+    return _failure(request, 422, "The request holds a character or a number that cannot be stored.")
 
 
 @api.exception_handler(JobError)

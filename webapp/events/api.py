@@ -116,7 +116,7 @@ def _event(request: UserRequest, event_id: UUID, action: Any) -> Event:
     return event
 
 
-@router.get("/projects/{slug}/triage")
+@router.get("/projects/{slug:slug}/triage")
 def get_triage(request: UserRequest, slug: str, type: str = "", skip: str = "") -> dict[str, Any]:
     """`skip`: event ids to leave out, joined by commas (what the page holds already)."""
     project = project_for(request.user, slug, "annotate")

@@ -221,6 +221,8 @@ def _undo(video: Video, user: User, target: Edit) -> list[Change]:
             found.delete()
             changes.append((kind, id, now, None))
         else:
+            if kind == "coverage":  # names people in a list, which no foreign key guards
+                services.known_persons(video, before["persons"], "object")
             version = (now or before)["version"] + 1
             changes.append((kind, id, now, rows.restore(kind, video, before, version, user)))
     return changes

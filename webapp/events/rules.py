@@ -42,8 +42,8 @@ def modality_of(type: str) -> str:
 
 def check_roles(type: str, participants: list[tuple[str, str]]) -> None:
     """Raises Refused when the roles (person, role) do not fit the type."""
-    if len(set(participants)) < len(participants):
-        raise Refused("A person has the same role twice.", "participants")
+    if len({person for person, _ in participants}) < len(participants):
+        raise Refused("A person can have one role in an event, not two.", "participants")
     allowed = {count.role: count for count in ROLE_TABLE[type]}
     for _, role in participants:
         if role not in allowed:

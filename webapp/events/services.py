@@ -15,6 +15,7 @@ from webapp.events.rules import check_roles, check_span, modality_of
 from webapp.lib.errors import Refused, Stale
 from webapp.library.models import Video
 from webapp.tracks.models import Person
+from webapp.tracks.queries import roots_of
 
 Change = tuple[str, str, rows.Row | None, rows.Row | None]
 Fields = dict[str, Any]
@@ -72,6 +73,10 @@ def participants(video: Video, fields: Fields) -> list[list[str]]:
         raise Refused("'participants' must be a list of [person id, role].", "participants")
     pairs = [[str(uuid_of(person, "participants")), str(role)] for person, role in given]
     known_persons(video, [person for person, _ in pairs], "participants")
+    if Person.objects.filter(id__in=[person for person, _ in pairs], merged_into__isnull=False).exists():
+        roots = roots_of(video)
+        if len({roots[person] for person, _ in pairs}) < len({person for person, _ in pairs}):
+            raise Refused("Two of the people named were merged into one.", "participants")
     return sorted(pairs)
 
 

