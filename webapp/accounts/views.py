@@ -210,7 +210,7 @@ def _users(
 
 
 def _users_context(request: HttpRequest) -> dict[str, object]:
-    wanted = request.GET.get("q", "").strip()[:100]
+    wanted = request.GET.get("q", "").replace("\x00", "").strip()[:100]
     found = User.objects.annotate(projects=Count("memberships"))
     if wanted:
         found = found.filter(username__icontains=wanted) | found.filter(display_name__icontains=wanted)
