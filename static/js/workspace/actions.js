@@ -94,6 +94,8 @@ export class Actions extends Topics {
     );
     if (this.triage) open.sort((a, b) => a.confidence - b.confidence);
     if (!open.length) {
+      // else the next key would turn the word just said
+      if (this.triage && chosen && chosen.status !== "proposed") this.store.select(null);
       this.say("Nothing is left to review in this video.");
       this.emit("reviewed");
       return;

@@ -203,6 +203,21 @@ def test_in_triage_undo_goes_back_to_the_event_and_a_double_click_says_one_word(
     assert (statuses(video, order[:3])) == ["confirmed", "confirmed", "proposed"]
 
 
+def test_the_last_word_of_triage_is_not_turned_by_the_next_key(visit: Any, crew: Any, video: Any) -> None:
+    last = video.events.filter(status="proposed").order_by("confidence", "id").first()
+    video.events.filter(status="proposed").exclude(id=last.id).update(status="confirmed", origin="human")
+    page = visit(crew.bob).open(video)
+    page.keyboard.press("Shift+N")
+    page.wait_for_selector(f"[data-event='{last.id}'][aria-pressed=true]", state="attached")
+    page.keyboard.press("Enter")
+    page.wait_for_selector("#say >> text=Nothing is left to review")
+    page.keyboard.press("Backspace")
+    assert "Select an event first" in page.inner_text("#say")
+    wait_saved(page)
+    last.refresh_from_db()
+    assert last.status == "confirmed"
+
+
 # Clicks as one spot gets them, `gap` ms apart, each when the page has drawn what the one before brought
 CLICKS = """async ([selector, gap, times]) => {
   let at = performance.now();
