@@ -1,6 +1,6 @@
 // Notices over the workspace: events that may be derived anew, a run that waits to be accepted, and how its job fares.
 
-import { h, icon, once } from "./dom.js";
+import { h, icon, moment, once } from "./dom.js";
 import { TYPES } from "./vocabulary.js";
 
 const JOBS = { derive: "Deriving events", accept: "Accepting the run", perceive: "Perception" };
@@ -391,7 +391,7 @@ export class Banners {
 
   #layerBanner(layer) {
     if (this.dismissed.has(layer.id) || this.#running("accept")) return null;
-    const when = new Date(layer.created).toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" });
+    const when = moment(layer.created);
     const failed = this.failures.get(layer.id);
     const old = this.compared.get(layer.id) === false;
     const fits = layer.conflicts
@@ -400,7 +400,7 @@ export class Banners {
     const mayAccept = this.store.may("perceive");
     return this.#banner(
       "layers",
-      `A ${layer.profile} run of ${when} waits to be accepted: ${fits}.` +
+      `The run of ${when} (profile ${layer.profile}) waits to be accepted: ${fits}.` +
         (old ? " The video was edited since they were compared; they are compared again when you accept." : "") +
         (failed ? ` It was not accepted: ${failed}` : ""),
       this.#button("Look", () => this.#lookAt(layer)),

@@ -141,3 +141,11 @@ export function isTyping(element) {
   if (element.isContentEditable || element.tagName === "TEXTAREA") return true;
   return element.tagName === "INPUT" && !["checkbox", "radio", "button", "range", "color"].includes(element.type);
 }
+
+/** A moment as it is written everywhere here, by this computer's clock: 2026-11-30 09:05. */
+export function moment(iso) {
+  const at = new Date(iso);
+  const two = (number) => String(number).padStart(2, "0");
+  const day = [at.getFullYear(), two(at.getMonth() + 1), two(at.getDate())].join("-");
+  return `${day} ${two(at.getHours())}:${two(at.getMinutes())}`;
+}

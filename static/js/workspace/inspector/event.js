@@ -1,6 +1,6 @@
 // The panel of an event or of one being made.
 
-import { h, icon, iconButton, once, uuid } from "../dom.js";
+import { h, icon, iconButton, moment, once, uuid } from "../dom.js";
 import { STATUS_WORDS, TYPES, cycleRole, rolesMissing } from "../vocabulary.js";
 import { whySection } from "./why.js";
 
@@ -338,7 +338,7 @@ export function ago(iso) {
   if (seconds < 60) return "just now";
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`;
   if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`;
-  return new Date(iso).toLocaleDateString(undefined, { day: "numeric", month: "short", year: "numeric" });
+  return moment(iso);
 }
 
 // ---- Many ----
