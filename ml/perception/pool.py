@@ -120,7 +120,8 @@ class Process:
         self._process.wait()
         for pipe in (self._process.stdin, self._process.stdout):
             assert pipe is not None
-            pipe.close()
+            with suppress(BrokenPipeError):  # a task that could not be written any more
+                pipe.close()
 
 
 class Pool:

@@ -91,6 +91,17 @@ def test_cancelling_ends_the_processes_at_once(setup: Setup) -> None:
     assert not children()
 
 
+def test_a_process_killed_before_it_has_a_task_is_replaced(setup: Setup) -> None:
+    with Pool(setup, 2) as pool:
+        for process in children():
+            process.kill()
+            process.wait(5)
+        pool.run(tasks(setup), lambda share: None)
+        for task in tasks(setup):
+            assert task.result(Path(setup.work)).is_file()
+    assert not children()
+
+
 def test_a_killed_process_is_replaced_and_its_task_done(setup: Setup) -> None:
     killed: list[int] = []
 
