@@ -183,7 +183,7 @@ def test_it_runs_as_a_module_without_heavy_imports(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "ml.social.events", str(tmp_path / "in.json"), str(tmp_path / "out.json")]
     done = subprocess.run(command, capture_output=True, text=True, cwd=root, check=False)
     assert done.returncode == 0, done.stderr
-    assert done.stdout == f"1 events written to {tmp_path / 'out.json'}\n"
+    assert done.stdout == f"1 event written to {tmp_path / 'out.json'}\n"
     heavy = "{'django', 'torch', 'onnxruntime', 'cv2', 'lap', 'scipy', 'pyarrow', 'av'} & set(sys.modules)"
     script = f"import sys, ml.social.events.__main__, ml.social.display; sys.exit(str({heavy} or ''))"
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, cwd=root, check=False)
