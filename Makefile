@@ -46,7 +46,7 @@ test-long: $(STAMP)/dev  ## The tests that take minutes
 
 bench: $(STAMP)/dev  ## Measure, and print one table
 	@bash requirements/chromium.sh
-	@$(PYTHON) -m pytest -m bench --timeout 1800 -s $(ARGS)
+	@$(PYTHON) -m pytest -m "bench or measured" --timeout 1800 -s $(ARGS)
 
 lint: $(STAMP)/dev  ## ruff, mypy, djhtml
 	@$(VENV)/bin/ruff check .

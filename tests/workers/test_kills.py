@@ -132,6 +132,7 @@ def test_kills_at_random_moments_of_every_stage_change_nothing(
     }
 
 
+@pytest.mark.measured
 @pytest.mark.timeout(900)
 def test_three_kills_change_nothing(
     worker: Worker, project: Project, clip: Path, gates: Gates, reference: Reference, figure: Record
@@ -174,6 +175,7 @@ def measure_cancels(project: Project, clip: Path, gates: Gates, figure: Record, 
     assert max(took.values()) < 3 * CANCEL_S, took  # the machine may be busy
 
 
+@pytest.mark.measured
 @pytest.mark.timeout(900)
 def test_cancel_takes_effect_in_every_stage_and_leaves_nothing(
     worker: Worker, project: Project, clip: Path, gates: Gates, figure: Record

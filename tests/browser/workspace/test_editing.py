@@ -343,6 +343,7 @@ def test_an_earlier_state_of_an_event_is_restored_from_its_history(desk: Any, sc
     assert (stored.status, stored.start, stored.end) == ("confirmed", event.start, event.end)
 
 
+@pytest.mark.measured
 def test_twenty_events_by_keyboard_alone(desk: Any, scene: Any, figure: Any) -> None:
     """Confirm, trim and re-role 20 events without the mouse; the number of strokes is reported."""
     seed.add_events(scene, 120, shares=(1, 0, 0))

@@ -128,6 +128,20 @@ def test_seeks_and_pauses_show_the_frame_that_is_named(counter: Any, kind: str) 
     pause_around(page, numbers, 8)
 
 
+@pytest.mark.bench
+def test_figures_of_exactness(counter: Any, figure: Any) -> None:
+    page, numbers = counter("variable")
+    rng = random.Random(5)
+    frames = [rng.randrange(len(numbers)) for _ in range(50)]
+    right = sum(a == b for a, b in zip(walk(page, frames), truth(numbers, frames), strict=True))
+    figure("seek to 50 random frames, variable rate: shown = named", right, budget=50, at_least=True)
+    walk(page, [0])
+    steps = zip(walk(page, ["."] * 20), truth(numbers, list(range(1, 21))), strict=True)
+    moved = sum(a == b for a, b in steps)
+    figure("step one frame, variable rate, 20 times: moves exactly one", moved, budget=20, at_least=True)
+    assert (right, moved) == (50, 20)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("kind", [*SHORT, *LONG])
 def test_it_stays_exact_over_long_sweeps(counter: Any, kind: str) -> None:
