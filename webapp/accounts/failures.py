@@ -11,10 +11,10 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from psycopg.errors import LockNotAvailable
 
 
-def _answer(request: HttpRequest, status: int, sentence: str) -> HttpResponse:
+def _answer(request: HttpRequest, status: int, sentence: str, template: str = "") -> HttpResponse:
     if request.path.startswith("/api/") or request.headers.get("HX-Request"):
         return JsonResponse({"error": sentence}, status=status)
-    return render(request, f"{status}.html", {"sentence": sentence}, status=status)
+    return render(request, template or f"{status}.html", {"sentence": sentence, "status": status}, status=status)
 
 
 class Busy:
@@ -38,7 +38,7 @@ def busy(request: HttpRequest) -> HttpResponse:
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if isinstance(exception, RequestDataTooBig):
-        return _answer(request, 413, "The request is larger than this studio takes at once.")
+        return _answer(request, 413, "The request is larger than this studio takes at once.", "400.html")
     return _answer(request, 400, "The browser sent a request that cannot be read.")
 
 

@@ -396,6 +396,8 @@ def test_what_cannot_be_stored_is_refused_in_words(video: Video, people: Any, as
     body = json.dumps({"fields": "x" * 2000})
     answer = client.post(f"/api/v1/videos/{video.id}/edits", body, content_type="application/json")
     assert answer.status_code == 413 and "larger than" in answer.json()["error"]
+    page = client.post("/me/name/", {"display_name": "x" * 2000})
+    assert page.status_code == 413 and "larger than" in page.content.decode()
 
 
 def test_one_person_is_not_two_in_an_event(video: Video, pair: Any, people: Any, as_user: Any) -> None:
