@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.db import DataError, OperationalError
+from django.db import DataError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
 from ninja.security import SessionAuth
-from psycopg.errors import LockNotAvailable
 
 from webapp.accounts import api as accounts
-from webapp.accounts.failures import CSRF_SENTENCE, busy
+from webapp.accounts.failures import CSRF_SENTENCE
 from webapp.events import api as events
 from webapp.jobs import api as jobs
 from webapp.jobs.services import JobError
@@ -67,14 +66,6 @@ def refused(request: HttpRequest, error: Refused) -> HttpResponse:
 @api.exception_handler(Stale)
 def stale(request: HttpRequest, error: Stale) -> HttpResponse:
     return _failure(request, 409, "Somebody else changed this in the meantime. Load it again.")
-
-
-@api.exception_handler(OperationalError)
-def no_answer_of_the_database(request: HttpRequest, error: OperationalError) -> HttpResponse:
-    """503 where rows were locked for too long; anything else is a failure as on any page."""
-    if isinstance(error.__cause__, LockNotAvailable):
-        return busy(request)
-    raise error
 
 
 @api.exception_handler(DataError)
