@@ -75,7 +75,9 @@ class Pictures:
         scale = 1 if self.longest is None else min(1, self.longest / max(width, height))
         self.size = max(1, round(width * scale)), max(1, round(height * scale))
 
-    def of(self, frame: Any) -> NDArray[np.uint8]:
+    def of(self, source: Source, frame: Any) -> NDArray[np.uint8]:
+        if self.size is None:
+            self.measure(source, frame)
         assert self.size is not None
         width, height = self._orientation.size(*self.size)
         averaged = None if self.longest is None else "AREA"  # three times faster than bicubic
@@ -118,7 +120,7 @@ class _Reader:
             if self.pictures.size is None:
                 self.pictures.measure(self.source, frame)
             if known == number:
-                return self.pictures.of(frame)
+                return self.pictures.of(self.source, frame)
             if known > number:
                 break
         if self.leaves_out:  # once more, for a decoder that got out of step without the frames it was spared

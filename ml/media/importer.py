@@ -208,9 +208,7 @@ class _Decoding:
 
     def _video(self, packet: Any) -> None:
         for frame in decode(packet, self.tally):
-            if self.pictures.size is None:
-                self.pictures.measure(self.source, frame)
-            self.changes.push(self.pictures.of(frame))
+            self.changes.push(self.pictures.of(self.source, frame))
             self.waiting.append(frame)
             self._place(self.timeline.push(self.source.stamp(frame), frame.duration))
             self._check_limits()

@@ -84,9 +84,7 @@ def index_of(video: Path, progress: Progress) -> FrameIndex:
         )
         pictures, changes = Pictures(LONGEST), Changes()
         for frame in source.frames(tally):
-            if pictures.size is None:
-                pictures.measure(source, frame)
-            changes.push(pictures.of(frame))
+            changes.push(pictures.of(source, frame))
             timeline.push(source.stamp(frame), frame.duration)
             passed = float(timeline.pts[-1] * source.time_base) if timeline.pts else 0.0
             progress("index", min(1.0, passed / facts.claimed_seconds) if facts.claimed_seconds else 0.0)

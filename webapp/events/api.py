@@ -56,7 +56,7 @@ def get_bundle(request: UserRequest, video_id: UUID) -> HttpResponse:
 def get_frames(request: UserRequest, video_id: UUID) -> HttpResponse:
     """Media seconds of every frame and the end of the last one: float64, little-endian, N + 1 values.
 
-    The browser asks again each time: a file imported anew may be indexed better, under the same address.
+    The browser asks again each time: a video without pictures has the times of its run, and may take another run.
     """
     video = video_for(request.user, video_id, "view")
     if video.state != Video.State.READY:

@@ -52,12 +52,14 @@ def storable(text: str) -> bool:
     return "\x00" not in text and not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
-def known_persons(video: Video, ids: list[str], field: str) -> None:
-    """Raises Refused unless every id is a person of the video."""
+def known_persons(video: Video, ids: list[str], field: str) -> dict[UUID, UUID | None]:
+    """Whom each of these persons was merged into. Raises Refused unless every id is a person of the video."""
     wanted = {uuid_of(i, field) for i in ids}
-    found = set(Person.objects.filter(video=video, id__in=wanted).values_list("id", flat=True))
-    if wanted - found:
+    people = Person.objects.filter(video=video, id__in=wanted).values_list("id", "merged_into_id")
+    found: dict[UUID, UUID | None] = dict(people)
+    if wanted - found.keys():
         raise Refused("A person named here is not in this video.", field)
+    return found
 
 
 def uuid_of(value: Any, field: str) -> UUID:
@@ -72,8 +74,8 @@ def participants(video: Video, fields: Fields) -> list[list[str]]:
     if not isinstance(given, list) or not all(isinstance(p, (list, tuple)) and len(p) == 2 for p in given):
         raise Refused("'participants' must be a list of [person id, role].", "participants")
     pairs = [[str(uuid_of(person, "participants")), str(role)] for person, role in given]
-    known_persons(video, [person for person, _ in pairs], "participants")
-    if Person.objects.filter(id__in=[person for person, _ in pairs], merged_into__isnull=False).exists():
+    merged_into = known_persons(video, [person for person, _ in pairs], "participants")
+    if any(merged_into.values()):
         roots = roots_of(video)
         if len({roots[person] for person, _ in pairs}) < len({person for person, _ in pairs}):
             raise Refused("Two of the people named were merged into one.", "participants")

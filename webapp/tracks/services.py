@@ -144,14 +144,13 @@ def accept_run(*, run: Run, user: User | None, people: Mapping[str, UUID] | None
 
 def _write_plan(video: Video, run: Run, ids: Mapping[str, UUID]) -> list[Change]:
     report = run.report
-    keys = sorted({t[3] for t in report["tracklets"] if t[3].startswith("new-")}, key=lambda k: int(k[4:]))
-    keys.sort(key=lambda k: report.get("numbers", {}).get(k, 0))
+    wanted = report.get("numbers", {})
+    keys = {t[3] for t in report["tracklets"] if t[3].startswith("new-")}
     known = {str(p.id): p for p in Person.objects.filter(video=video)}
     people = dict(known)
-    wanted = report.get("numbers", {})
-    for key in keys:
+    for key in sorted(keys, key=lambda k: (wanted.get(k, 0), int(k[4:]))):
         # a number that was ever given, even to somebody who is gone, is not given again
-        number = max(video.next_person, wanted.get(key, 0)) if key in wanted else video.next_person
+        number = max(video.next_person, wanted.get(key, 0))
         people[key] = Person(id=ids.get(key) or uuid.uuid4(), video=video, number=number)
         video.next_person = number + 1
     fresh = [people[key] for key in keys]
