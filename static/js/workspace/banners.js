@@ -1,6 +1,6 @@
 // Notices over the workspace: events that may be derived anew, a run that waits to be accepted, and how its job fares.
 
-import { h, icon, moment, once } from "./dom.js";
+import { h, icon, moment, once, onceAFrame } from "./dom.js";
 import { TYPES } from "./vocabulary.js";
 
 const JOBS = { derive: "Deriving events", accept: "Accepting the run", perceive: "Perception" };
@@ -16,6 +16,7 @@ function changesGaze(moving, kind, changes) {
 export class Banners {
   constructor({ root, store, queue, api, live, actions, player }) {
     Object.assign(this, { root, store, queue, api, live, actions, player });
+    this.draw = onceAFrame(() => this.#paint(), root);
     this.touched = 0; // edits on this page since events were derived that may change proposals
     this.jobs = new Map();
     this.asking = new Set(); // requests on their way
@@ -289,7 +290,7 @@ export class Banners {
 
   // ---- Drawing ----
 
-  draw() {
+  #paint() {
     this.root.replaceChildren(
       ...[
         this.ended && this.#banner("warning", this.ended),

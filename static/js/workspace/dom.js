@@ -59,6 +59,14 @@ export const once = (work) => (click) => {
   work();
 };
 
+let pressed = null; // where a button of the pointer is down
+addEventListener("pointerdown", ({ target }) => (pressed = target), true);
+for (const end of ["pointerup", "pointercancel"]) addEventListener(end, () => (pressed = null), true);
+addEventListener("pointermove", ({ buttons }) => buttons || (pressed = null), true); // let go outside the window
+
+/** Whether a press that began in `root` has not ended: elements replaced under it would swallow its click. */
+export const isPressed = (root) => pressed !== null && root.contains(pressed);
+
 /** A quiet icon button with a name that is both its tooltip and its accessible name. */
 export function iconButton(name, label, work, props = {}) {
   return h(
@@ -102,16 +110,17 @@ export class Topics {
   }
 }
 
-/** Run `work` at the next animation frame, however often it is asked for until then. */
-export function onceAFrame(work) {
+/**
+ * Run `work` at the next animation frame, however often it is asked for until then. Where it replaces the elements of
+ * `root`: not before a press in there has ended.
+ */
+export function onceAFrame(work, root = null) {
   let asked = 0;
-  return () => {
-    if (!asked)
-      asked = requestAnimationFrame(() => {
-        asked = 0;
-        work();
-      });
+  const run = () => {
+    asked = root && isPressed(root) ? requestAnimationFrame(run) : 0;
+    if (!asked) work();
   };
+  return () => (asked ||= requestAnimationFrame(run));
 }
 
 /** Run `work` after `ms` of quiet. */

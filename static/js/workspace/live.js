@@ -75,26 +75,23 @@ export class Live extends Topics {
     else console.warn("Changes could not be fetched; trying again later.", error);
   }
 
-  /** Bring the page up to the server's revision. One request at a time. */
-  async fetch() {
-    if (this.ended) return undefined;
-    if (this.#fetching) {
-      this.#again = true;
-      return this.#fetching;
-    }
-    this.#fetching = this.#bring();
-    try {
-      await this.#fetching;
-    } catch (error) {
-      this.#failed(error);
-    } finally {
-      this.#fetching = null;
-    }
-    if (this.#again) {
+  /** Bring the page up to the server's revision. One request at a time; never rejects. */
+  fetch() {
+    this.#again = true;
+    this.#fetching ??= this.#fetchAll();
+    return this.#fetching;
+  }
+
+  async #fetchAll() {
+    while (this.#again && !this.ended) {
       this.#again = false;
-      return this.fetch();
+      try {
+        await this.#bring();
+      } catch (error) {
+        this.#failed(error);
+      }
     }
-    return undefined;
+    this.#fetching = null;
   }
 
   async #bring() {

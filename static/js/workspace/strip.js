@@ -1,6 +1,6 @@
 // The strip under the picture, while the inspector is closed: what is selected, why it was proposed, and a word on it.
 
-import { h, icon, iconButton } from "./dom.js";
+import { h, icon, iconButton, onceAFrame } from "./dom.js";
 import { eventButtons } from "./inspector/event.js";
 import { reason } from "./inspector/why.js";
 import { STATUS_WORDS, TYPES } from "./vocabulary.js";
@@ -8,18 +8,11 @@ import { STATUS_WORDS, TYPES } from "./vocabulary.js";
 export class Strip {
   constructor({ root, store, inspector, panels, actions }) {
     Object.assign(this, { root, store, inspector, panels, actions });
-    const soon = () => this.redraw();
+    const soon = onceAFrame(() => this.draw(), root);
     for (const topic of ["rows", "selection"]) store.on(topic, soon);
     panels.on("inspector", soon);
     inspector.on("story", soon);
     this.draw();
-  }
-
-  redraw() {
-    this.asked ??= requestAnimationFrame(() => {
-      this.asked = undefined;
-      this.draw();
-    });
   }
 
   draw() {

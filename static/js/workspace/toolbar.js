@@ -1,6 +1,6 @@
 // The bar over the timeline: zoom, which types are shown, whose events, rejected ones, only people in view.
 
-import { h, icon } from "./dom.js";
+import { h, icon, onceAFrame } from "./dom.js";
 import { TYPES } from "./vocabulary.js";
 
 export class Toolbar {
@@ -21,9 +21,10 @@ export class Toolbar {
     this.present.addEventListener("click", () => store.setFilters({ present: !store.filters.present }));
     this.triage.addEventListener("click", () => actions.setTriage(actions.triage ? null : "all"));
     this.people.addEventListener("change", () => store.setFilters({ person: this.people.value || null }));
-    store.on("filters", () => this.draw());
+    const soon = onceAFrame(() => this.draw(), root);
+    store.on("filters", soon);
     store.on("rows", (kinds) => {
-      if (kinds.has("person") || kinds.has("event")) this.draw();
+      if (kinds.has("person") || kinds.has("event")) soon();
     });
     actions.on("triage", (what) => this.triage.setAttribute("aria-pressed", String(Boolean(what))));
     this.draw();

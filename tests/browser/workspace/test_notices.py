@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import pytest
 
 from tests.browser.conftest import settle, wait_saved
 from tests.browser.workspace import seed
+from webapp.events import ledger
 
 
 @pytest.fixture
@@ -225,6 +227,7 @@ CLICKS = """async ([selector, gap, times]) => {
     const button = document.querySelector(selector);
     for (const event of [
       new PointerEvent('pointerdown', { bubbles: true }),
+      new PointerEvent('pointerup', { bubbles: true }),
       new MouseEvent('click', { bubbles: true, detail: k }),
     ]) {
       Object.defineProperty(event, 'timeStamp', { value: at });
@@ -279,4 +282,23 @@ def test_on_a_narrow_screen_the_selection_shows_under_the_picture(visit: Any, cr
     wait_saved(page)
     assert statuses(video, [event]) == ["confirmed"]
     page.click("#strip [aria-label^='Everything']")
-    assert page.is_visible(".inspector-body") and page.is_hidden("#strip")
+    page.wait_for_selector(".inspector-body")
+    page.wait_for_selector("#strip", state="hidden")
+
+
+@pytest.mark.parametrize(("width", "place"), [(1024, "#strip"), (1440, ".inspector")])
+def test_a_press_during_which_the_panel_is_drawn_anew_is_a_click(
+    visit: Any, crew: Any, video: Any, width: int, place: str
+) -> None:
+    page = visit(crew.bob, viewport={"width": width, "height": 800}).open(video)
+    event = video.events.filter(status="proposed").order_by("start", "end", "id").first()
+    page.keyboard.press("n")
+    page.wait_for_selector(f"{place} [data-focus=confirm]")
+    page.hover(f"{place} [data-focus=confirm]")
+    page.mouse.down()
+    edit = ledger.EditRequest(uuid.uuid4(), "event.update", event.id, event.version, {"end": event.end + 1})
+    ledger.apply_edit(video_id=video.id, user=crew.rita, edit=edit)
+    page.wait_for_selector(f"[data-event='{event.id}'][data-end='{event.end + 1}']", state="attached")
+    page.mouse.up()
+    wait_saved(page)
+    assert statuses(video, [event]) == ["confirmed"]

@@ -70,6 +70,20 @@ def test_a_conflict_is_ended_in_the_tab_that_did_not_make_it(visit: Any, crew: A
     assert scene.events.get(id=event.id).status == "confirmed"
 
 
+def test_asking_twice_for_changes_that_do_not_come_is_no_failure_of_the_page(visit: Any, crew: Any, scene: Any) -> None:
+    visitor = visit(crew.bob)
+    page = visitor.open(scene)
+    mute(page)
+    with page.expect_event("requestfailed"):
+        page.evaluate("for (let k = 0; k < 3; k++) dispatchEvent(new Event('online'))")
+    page.wait_for_timeout(200)
+    page.unroute("**/changes*")
+    event = first(scene)
+    changed_by_rita(crew, scene, event)
+    page.wait_for_selector(f"[data-event='{event.id}'][data-start='{event.start + 2}']", state="attached")
+    assert not visitor.complaints
+
+
 @pytest.mark.parametrize("keep", [True, False])
 def test_what_waits_behind_a_conflict_is_not_lost(visit: Any, crew: Any, scene: Any, keep: bool) -> None:
     event = first(scene)

@@ -1,7 +1,7 @@
 // The inspector at the right: whatever is selected, in the order what, who, when, why, history, comments.
 // It is built anew when its thing changes, but never under somebody's hands: while a field is being typed in it waits.
 
-import { Topics, h, icon, iconButton, isTyping, once } from "../dom.js";
+import { Topics, h, icon, iconButton, isTyping, once, onceAFrame } from "../dom.js";
 import { eventPanel, manyPanel } from "./event.js";
 import { personPanel } from "./person.js";
 import { correctionPanel, coveragePanel, overviewPanel } from "./other.js";
@@ -14,20 +14,14 @@ export class Inspector extends Topics {
     Object.assign(this, parts); // root, store, actions, player, api, palette, timeline, queue, glyphs
     this.body = this.root.querySelector(".inspector-body");
     this.stories = new Map(); // event id -> {version, story}: what the server tells beyond the row
-    const again = () => this.redraw();
+    this.redraw = onceAFrame(() => this.draw(), this.root);
+    const again = this.redraw;
     for (const topic of ["rows", "selection", "span"]) this.store.on(topic, again);
     this.player.on("settled", () => {
       if (this.store.selectedPerson) again();
     });
     this.root.addEventListener("focusout", () => {
       if (this.#waiting) again();
-    });
-  }
-
-  redraw() {
-    this.asked ??= requestAnimationFrame(() => {
-      this.asked = undefined;
-      this.draw();
     });
   }
 

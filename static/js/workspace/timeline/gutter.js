@@ -1,6 +1,6 @@
 // The names at the left of the timeline: people, event types and coverage, each beside its lane.
 
-import { h, icon } from "../dom.js";
+import { h, icon, isPressed } from "../dom.js";
 import { TYPES } from "../vocabulary.js";
 import { WAVE } from "./marks.js";
 import { LANE } from "./people.js";
@@ -29,7 +29,7 @@ export class Gutter {
       JSON.stringify(panes),
       palette.dark,
     ].join("|");
-    if (key !== this.#key) {
+    if (key !== this.#key && !isPressed(this.root)) {
       this.#key = key;
       this.#build();
     }
