@@ -66,6 +66,7 @@ INSTALLED_APPS = [
     "webapp.library",
     "webapp.tracks",
     "webapp.events",
+    "webapp.bench",
     "webapp.jobs",
     "webapp.studio",
 ]

@@ -11,6 +11,7 @@ FOLLOWING = "gaze_following"
 CAPTURE = "attention_capture"
 MUTUAL = "mutual_gaze"
 TYPES = (SHIFT, JOINT, FOLLOWING, CAPTURE, MUTUAL)
+GESTURES = ("pointing", "showing", "giving", "reaching")
 
 Roles = tuple[tuple[int, str], ...]
 

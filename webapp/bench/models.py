@@ -1,0 +1,273 @@
+"""Questions with their proofs, blind answers, adjudication, clips and releases.
+
+A question goes draft -> answering -> accepted, or disputed -> accepted | answering (edited: another round) | rejected.
+Answers are blind: who saw a key (`KeySeen`) is never asked for an answer to it. Text holds slots (`ml.questions.slots`),
+spans are half-open source frames. Released items can be retired, never edited.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+import pghistory
+from django.conf import settings
+from django.db import models
+from django.db.models import F, Q
+
+from ml.questions.taxonomy import CATEGORIES
+
+KINDS = ("single", "multiple", "yes_no", "number", "open")
+RENDERINGS = ("clean", "tags", "grasp")
+
+
+class Bench(models.Model):
+    """How a project makes its benchmark. `quotas`: [{"category", "source", "difficulty", "letter", "most"}], blank: any.
+
+    `agreement` is what the last agreement job found, `agreement_at` the number of answers it was made from.
+    """
+
+    project = models.OneToOneField("library.Project", on_delete=models.CASCADE, primary_key=True, related_name="bench")
+    raters = models.PositiveSmallIntegerField(default=2)
+    rendering = models.CharField(max_length=8, choices=[(r, r) for r in RENDERINGS], default="tags")
+    blur_faces = models.BooleanField(default=False)
+    pad_before_s = models.FloatField(default=1.5)
+    pad_after_s = models.FloatField(default=2.0)
+    quotas = models.JSONField(default=list)
+    next_number = models.PositiveIntegerField(default=1, help_text="Questions are numbered once, never reused.")
+    agreement = models.JSONField(default=dict)
+    agreement_at = models.PositiveIntegerField(default=0)
+
+    def __str__(self) -> str:
+        return f"bench of {self.project_id}"
+
+
+class Clip(models.Model):
+    """A piece of a video, cut once: `recipe` is the sha256 of everything that decides its bytes.
+
+    Its files lie in the storage folder `clips/<recipe>/`: `clip.mp4`, `frames.npz` (clip frame -> source frame).
+    `person_map`: printed tag -> person id, for renderings that print tags.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    video = models.ForeignKey("library.Video", on_delete=models.CASCADE, related_name="clips")
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+    rendering = models.CharField(max_length=8, choices=[(r, r) for r in RENDERINGS])
+    blur_faces = models.BooleanField(default=False)
+    person_map = models.JSONField(default=dict)
+    recipe = models.CharField(max_length=64)
+    ready = models.BooleanField(default=False)
+    error = models.TextField(blank=True)
+    facts = models.JSONField(default=dict, help_text="bytes, sha256, width, height, frames, duration_s of the file")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(end__gt=F("start")), name="clip_not_empty"),
+            models.UniqueConstraint(fields=["video", "recipe"], name="clip_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.rendering} [{self.start}, {self.end})"
+
+    @property
+    def folder(self) -> str:
+        return f"clips/{self.recipe}"
+
+
+@pghistory.track()
+class Question(models.Model):
+    """`options`: [{"id", "text", "value"}]; `key`: option ids (or [number], or [text] of an open item).
+
+    `proof` is null where the key cannot be derived; then `signed_by` says whose word it is, and the item is free-form.
+    `stale_why` names what changed in the events since the proof last stood.
+    """
+
+    class State(models.TextChoices):
+        DRAFT = "draft"
+        ANSWERING = "answering"
+        DISPUTED = "disputed"
+        ACCEPTED = "accepted"
+        REJECTED = "rejected"
+        RETIRED = "retired"
+
+    class Origin(models.TextChoices):
+        TEMPLATE = "template"
+        MODEL = "model"
+        HUMAN = "human"
+        IMPORTED = "imported"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    project = models.ForeignKey("library.Project", on_delete=models.CASCADE, related_name="questions")
+    video = models.ForeignKey("library.Video", on_delete=models.CASCADE, related_name="questions")
+    clip = models.ForeignKey(Clip, on_delete=models.SET_NULL, null=True, blank=True, related_name="questions")
+    number = models.PositiveIntegerField()
+    category = models.CharField(max_length=30, choices=[(slug, one.words) for slug, one in CATEGORIES.items()])
+    difficulty = models.CharField(max_length=6)
+    kind = models.CharField(max_length=8, choices=[(k, k) for k in KINDS], default="single")
+    text = models.TextField()
+    options = models.JSONField(default=list)
+    key = models.JSONField(default=list)
+    proof = models.JSONField(null=True, blank=True)
+    reasoning = models.TextField(blank=True, help_text="The trace, with slots.")
+    start = models.PositiveIntegerField()
+    end = models.PositiveIntegerField()
+    origin = models.CharField(max_length=8, choices=Origin.choices, default=Origin.TEMPLATE)
+    template = models.CharField(max_length=60, blank=True)
+    provenance = models.JSONField(default=dict, help_text="Model, prompt hash, rounds, file and position.")
+    signed_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    state = models.CharField(max_length=10, choices=State.choices, default=State.DRAFT)
+    round = models.PositiveSmallIntegerField(default=1)
+    stale = models.BooleanField(default=False)
+    stale_why = models.TextField(blank=True)
+    version = models.PositiveIntegerField(default=1)
+    created = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    changed = models.DateTimeField(auto_now=True)
+    changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["project", "number"], name="question_number_once"),
+            models.CheckConstraint(condition=Q(end__gt=F("start")), name="question_span_not_empty"),
+        ]
+        indexes = [
+            models.Index(fields=["project", "state", "number"], name="question_by_state"),  # the list and the queue
+            models.Index(fields=["project", "category", "number"], name="question_by_category"),
+            models.Index(fields=["video"], name="question_by_video"),  # proofs to run again after an edit
+        ]
+
+    def __str__(self) -> str:
+        return f"Question {self.number}"
+
+
+class Lease(models.Model):
+    """Somebody was handed a question to answer; the place is free again after `until` unless they answered."""
+
+    question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="leases")
+    round = models.PositiveSmallIntegerField()
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+    order = models.JSONField(default=list, help_text="Option ids as this person sees them.")
+    begun = models.DateTimeField(auto_now_add=True)
+    until = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["question", "round", "user"], name="lease_once")]
+
+    def __str__(self) -> str:
+        return f"{self.question} leased to {self.user}"
+
+
+@pghistory.track()
+class Answer(models.Model):
+    """A blind answer. `chosen`: option ids, or [number], or [text]; `special` instead of it. Never changed."""
+
+    class Special(models.TextChoices):
+        CANNOT_TELL = "cannot_tell"
+        TWO_RIGHT = "two_right"
+        BAD_CLIP = "bad_clip"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="answers")
+    round = models.PositiveSmallIntegerField()
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    chosen = models.JSONField(default=list)
+    special = models.CharField(max_length=12, choices=Special.choices, blank=True)
+    order = models.JSONField(default=list)
+    seconds = models.FloatField(help_text="From the moment the question was shown.")
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["question", "round", "user"], name="answer_once")]
+
+    def __str__(self) -> str:
+        return f"answer of {self.user} to {self.question}"
+
+
+@pghistory.track()
+class Adjudication(models.Model):
+    """The word of a third person on a disputed question, with the reason."""
+
+    class Verdict(models.TextChoices):
+        ACCEPT = "accept"
+        EDIT = "edit"
+        REJECT = "reject"
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="adjudications")
+    round = models.PositiveSmallIntegerField()
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+    verdict = models.CharField(max_length=6, choices=Verdict.choices)
+    reason = models.TextField()
+    created = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["question", "round"], name="adjudication_once")]
+
+    def __str__(self) -> str:
+        return f"{self.verdict} of {self.question}"
+
+
+class KeySeen(models.Model):
+    """This person saw the key (made, opened or adjudicated the question), so they never answer it blind."""
+
+    question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="seen")
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["question", "user"], name="key_seen_once")]
+
+    def __str__(self) -> str:
+        return f"{self.user} saw the key of {self.question}"
+
+
+class Release(models.Model):
+    """Frozen and numbered. `sha256` is over the items; its files lie in the storage folder `releases/<id>/`."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    project = models.ForeignKey("library.Project", on_delete=models.CASCADE, related_name="releases")
+    number = models.PositiveIntegerField()
+    sha256 = models.CharField(max_length=64)
+    notes = models.TextField(blank=True)
+    facts = models.JSONField(default=dict, help_text="Counts, agreement, lint and changes since the release before.")
+    created = models.DateTimeField(auto_now_add=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["project", "number"], name="release_number_once")]
+        ordering = ["number"]
+
+    def __str__(self) -> str:
+        return f"release {self.number}"
+
+    @property
+    def folder(self) -> str:
+        return f"releases/{self.id}"
+
+
+class ReleaseItem(models.Model):
+    """One question as it was released; `item` never changes, a retirement is said beside it.
+
+    Where the video was withdrawn or deleted, only the hash and the word stay: `item` is {"withdrawn": true}.
+    """
+
+    release = models.ForeignKey(Release, on_delete=models.CASCADE, related_name="items")
+    question = models.ForeignKey(Question, on_delete=models.SET_NULL, null=True, related_name="releases")
+    position = models.PositiveIntegerField()
+    question_version = models.PositiveIntegerField()
+    split = models.CharField(max_length=8, default="test")
+    item = models.JSONField()
+    sha256 = models.CharField(max_length=64)
+    retired = models.DateTimeField(null=True, blank=True)
+    retired_why = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["release", "position"], name="release_position_once"),
+            models.UniqueConstraint(fields=["release", "question"], name="release_question_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"item {self.position} of {self.release}"
