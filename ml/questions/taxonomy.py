@@ -1,9 +1,9 @@
 """The 16 categories of GRASP by slug, and the three schemes that number them differently.
 
 A slug is what is stored. Codes are labels of a named scheme, for import and export only: `data` (released JSON,
-generator, metric script), `figure` (the paper's taxonomy figure), `page` (the project page's name list). Joint codes are
-stored as C1-C4 in the data scheme and reported as J1-J4. Difficulty is a fixed function of the code, so it depends on
-the scheme; the page prints none. Source: GRASP (arXiv 2605.15764), its released files, figure and project page.
+generator, metric script), `figure` (the paper's taxonomy figure), `page` (the name list of the project page). Joint
+codes are stored as C1-C4 in the data scheme and reported as J1-J4. Difficulty is a fixed function of the code, so it
+depends on the scheme; the page prints none. Source: GRASP (arXiv 2605.15764), its released files, figure and page.
 """
 
 from __future__ import annotations

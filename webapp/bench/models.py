@@ -1,8 +1,8 @@
 """Questions with their proofs, blind answers, adjudication, clips and releases.
 
 A question goes draft -> answering -> accepted, or disputed -> accepted | answering (edited: another round) | rejected.
-Answers are blind: who saw a key (`KeySeen`) is never asked for an answer to it. Text holds slots (`ml.questions.slots`),
-spans are half-open source frames. Released items can be retired, never edited.
+Answers are blind: who saw a key (`KeySeen`) is never asked for an answer to it. Text holds slots
+(`ml.questions.slots`), spans are half-open source frames. Released items can be retired, never edited.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RENDERINGS = ("clean", "tags", "grasp")
 
 
 class Bench(models.Model):
-    """How a project makes its benchmark. `quotas`: [{"category", "source", "difficulty", "letter", "most"}], blank: any.
+    """How a project makes its benchmark. `quotas`: [{"category", "source", "difficulty", "letter", "most"}].
 
     `agreement` is what the last agreement job found, `agreement_at` the number of answers it was made from.
     """
