@@ -82,10 +82,7 @@ def facts(
         step=step,
         persons=persons,
         events=events,
-        coverage=[
-            Covered(m.modality, m.start, m.end, m.columns and frozenset(truth.ids[c] for c in m.columns))
-            for m in marked
-        ],
+        coverage=[_covered(truth, each) for each in marked],
         cuts=truth.cuts,
         set="simulated",
         revision=1,
