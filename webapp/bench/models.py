@@ -1,6 +1,7 @@
 """Questions with their proofs, blind answers, adjudication, clips and releases.
 
-A question goes draft -> answering -> accepted, or disputed -> accepted | answering (edited: another round) | rejected.
+A question goes draft -> answering -> accepted, or disputed -> accepted | answering (edited: another round) | rejected;
+what would be accepted beyond a quota waits in the reserve.
 Answers are blind: who saw a key (`KeySeen`) is never asked for an answer to it. Text holds slots
 (`ml.questions.slots`), spans are half-open source frames. Released items can be retired, never edited.
 """
@@ -75,12 +76,21 @@ class Clip(models.Model):
         return f"clips/{self.recipe}"
 
 
-@pghistory.track()
+UNTOLD = ("stale", "stale_why", "doubted", "shown", "changed")  # what proofs and clocks work out again is no history
+
+
+@pghistory.track(
+    pghistory.InsertEvent(),
+    pghistory.UpdateEvent(condition=pghistory.AnyChange(exclude=list(UNTOLD))),
+    pghistory.DeleteEvent(),
+)
 class Question(models.Model):
     """`options`: [{"id", "text", "value"}]; `key`: option ids (or [number], or [text] of an open item).
 
     `proof` is null where the key cannot be derived; then `signed_by` says whose word it is, and the item is free-form.
-    `stale_why` names what changed in the events since the proof last stood.
+    `doubted`: events, people or coverage changed since the proof was last run, so it counts as stale until it is run
+    again; `stale_why` names what changed since it last stood. `letter` is the key's place among the options as stored,
+    A to Z ("" unless it is one option). `shown` is the text as lists print and search it, times in video seconds.
     """
 
     class State(models.TextChoices):
@@ -88,6 +98,7 @@ class Question(models.Model):
         ANSWERING = "answering"
         DISPUTED = "disputed"
         ACCEPTED = "accepted"
+        RESERVE = "reserve"
         REJECTED = "rejected"
         RETIRED = "retired"
 
@@ -108,6 +119,7 @@ class Question(models.Model):
     text = models.TextField()
     options = models.JSONField(default=list)
     key = models.JSONField(default=list)
+    letter = models.CharField(max_length=1, blank=True)
     proof = models.JSONField(null=True, blank=True)
     reasoning = models.TextField(blank=True, help_text="The trace, with slots.")
     start = models.PositiveIntegerField()
@@ -122,6 +134,8 @@ class Question(models.Model):
     round = models.PositiveSmallIntegerField(default=1)
     stale = models.BooleanField(default=False)
     stale_why = models.TextField(blank=True)
+    doubted = models.BooleanField(default=False)
+    shown = models.TextField(blank=True)
     version = models.PositiveIntegerField(default=1)
     created = models.DateTimeField(auto_now_add=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
@@ -144,7 +158,7 @@ class Question(models.Model):
 
 
 class Lease(models.Model):
-    """Somebody was handed a question to answer; the place is free again after `until` unless they answered."""
+    """Somebody was handed a question to answer; the place is free again after `until`. Gone once they answered."""
 
     question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="leases")
     round = models.PositiveSmallIntegerField()

@@ -89,6 +89,9 @@ class Video(models.Model):
     proposed_count = models.PositiveIntegerField(default=0)
     reviewed_count = models.PositiveIntegerField(default=0)
     person_count = models.PositiveIntegerField(default=0)
+    has_questions = models.BooleanField(
+        default=False, help_text="Edits of facts put the proofs of its questions in doubt."
+    )
     source_recording = models.CharField(max_length=255, blank=True)
     licence = models.CharField(max_length=200, blank=True)
     consent_note = models.TextField(blank=True)
