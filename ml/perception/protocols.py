@@ -43,6 +43,25 @@ class Mesh:
     flag: float
 
 
+@dataclass(frozen=True)
+class Pose:
+    """33 body points (BlazePose's): x and y in pixels, visibility 0..1, depth in pixels, smaller is nearer; and the
+    flag: how surely somebody is in the crop."""
+
+    points: Array
+    flag: float
+
+
+@dataclass(frozen=True)
+class Hand:
+    """21 hand points (wrist, then four each of thumb, index, middle, ring, little finger): x and y in pixels; the flag:
+    how surely this is a hand; `right`: probability of a right hand, as the model says of the unmirrored picture."""
+
+    points: Array
+    flag: float
+    right: float
+
+
 class Backend(Protocol):
     """Every backend: its name in the registry, its version, the names of its weights in the manifest."""
 
@@ -69,3 +88,16 @@ class FaceMesher(Backend, Protocol):
 class FaceEmbedder(Backend, Protocol):
     def embed(self, bgr: Image, face: Face) -> Array:
         """A vector of unit length; the dot product of two is their similarity."""
+
+
+class PoseEstimator(Backend, Protocol):
+    def pose(self, bgr: Image, box: Array, face: Face | None) -> Pose | None:
+        """The pose of the person with this box and face; None rather than somebody else's."""
+
+
+class HandFinder(Backend, Protocol):
+    def palms(self, bgr: Image) -> list[Hand]:
+        """The hands of a whole picture."""
+
+    def at_wrist(self, bgr: Image, pose: Pose, side: int) -> Hand | None:
+        """The hand at the left (0) or right (1) wrist of a pose; None where there is none to be seen."""

@@ -16,6 +16,8 @@ BACKENDS = {
     "centerface": ("ml.perception.centerface", "CenterFace"),
     "facemesh": ("ml.perception.facemesh", "FaceMesh"),
     "faceres": ("ml.perception.faceres", "FaceRes"),
+    "blazepose": ("ml.perception.pose", "BlazePose"),
+    "hands": ("ml.perception.hands", "Hands"),
 }
 
 

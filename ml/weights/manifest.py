@@ -29,7 +29,8 @@ class Weights:
     """One ONNX file of the weights folder.
 
     `package` is a key of `PACKAGES`, `member` the file in it; `source` names the model's own project. `used_by` lists
-    the backends that load it; it is empty for the models of poses, gestures and masks, whose backends come with them.
+    the backends that load it; it is empty for the models of masks, whose backends come with them, and of fallbacks that
+    were measured and left out.
     """
 
     file: str
@@ -107,11 +108,11 @@ MODELS: dict[str, Weights] = {
         ),
         _human(
             "blazepose-full", 6_444_890, "57ca8fce13140be4b157bc093a660e34f8c38e8b060bf76911ee6fd0bcac6906",
-            GOOGLE, APACHE,
+            GOOGLE, APACHE, "blazepose",
         ),
         _human(
             "blazepose-detector", 6_011_734, "ad065212178cbe464784246050d900c46e63f6c060a09369e11903ea33bb967e",
-            GOOGLE, APACHE,
+            GOOGLE, APACHE, "blazepose",
         ),
         _human(
             "movenet-multipose", 9_669_958, "5168d3a4406085ef8ec559d577e688b1e704ef17c4af9ffa5de4dabeacc1a9ca",
@@ -119,11 +120,11 @@ MODELS: dict[str, Weights] = {
         ),
         _human(
             "handdetect", 3_584_381, "5f677b0075a2182bc42b8670fa899781649a3f6fec5a609e7f617e5aa41e1b39",
-            GOOGLE, APACHE,
+            GOOGLE, APACHE, "hands",
         ),
         _human(
             "handlandmark-full", 5_510_724, "3924cb97b2c1176bd34c6e350e751ef0ecbc05ae8a7280526f7584ec5f638ed3",
-            GOOGLE, APACHE,
+            GOOGLE, APACHE, "hands",
         ),
         _human(
             "faceres", 7_031_903, "75aa60e37b1203bac6d7afe333742b70e5da2e4bc6eede021faabc7a790295d5",
