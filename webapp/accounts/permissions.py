@@ -13,6 +13,7 @@ Action = Literal[
     "annotate",  # edit the working set and one's own sets, derive events anew, answer questions, comment
     "review",  # adjudicate, edit the consensus set, give verdicts
     "import",  # bring videos and files in
+    "question",  # generate, edit, sign and open questions
     "perceive",  # start perception, accept a run, change the rules that derive events
     "export",  # take data out, cut releases
     "manage_jobs",  # cancel and retry anybody's job
@@ -24,8 +25,8 @@ ROLES: tuple[Role, ...] = ("viewer", "annotator", "reviewer", "curator", "admin"
 ROLE_WORDS: dict[Role, str] = {
     "viewer": "sees everything in the project",
     "annotator": "also edits events and people, and answers questions",
-    "reviewer": "may do what an annotator may; their part comes with a later version",
-    "curator": "also imports, runs perception, accepts runs and downloads originals",
+    "reviewer": "also sees the keys of questions and decides disputed ones",
+    "curator": "also imports, runs perception, accepts runs, makes questions and takes data out",
     "admin": "also manages members, changes settings and deletes videos",
 }
 LEAST_ROLE: dict[Action, Role] = {
@@ -33,6 +34,7 @@ LEAST_ROLE: dict[Action, Role] = {
     "annotate": "annotator",
     "review": "reviewer",
     "import": "curator",
+    "question": "curator",
     "perceive": "curator",
     "export": "curator",
     "manage_jobs": "curator",
