@@ -28,6 +28,7 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection, transaction
 from psycopg.errors import DiskFull
 
+from ml.endpoint import EndpointError
 from ml.formats.errors import FormatError
 from ml.media.errors import MediaError
 from ml.progress import Cancelled
@@ -259,9 +260,11 @@ def _ending(write: Callable[[], None]) -> None:
 
 
 def explain(error: Exception) -> tuple[str, str]:
-    """A sentence for the user, and what is at fault: input, disk, weights or (this program) fault."""
+    """A sentence for the user, and what is at fault: input, disk, weights, endpoint or (this program) fault."""
     if isinstance(error, MissingWeights):
         return str(error), "weights"
+    if isinstance(error, EndpointError):
+        return str(error), "endpoint"
     if isinstance(error, Refused | MediaError | FormatError):
         return str(error), "input"
     if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):

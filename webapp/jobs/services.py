@@ -191,8 +191,8 @@ def finish(*, job: Job, result: dict[str, Any], stages: dict[str, float] | None 
 def fail(*, job: Job, error: str, reason: str = "input", lines: str = "") -> None:
     """The attempt ended with a sentence for the user. Raises ClaimLost.
 
-    `reason`: input (what was given), disk (full), weights (model weights missing) or fault (ours);
-    kept as result["reason"].
+    `reason`: input (what was given), disk (full), weights (model weights missing), endpoint (it did not answer) or
+    fault (ours); kept as result["reason"].
     """
     _lock_video(job)
     row = held(job=job)
