@@ -1,0 +1,215 @@
+"""The list of questions: what its address asks for, one page of rows, and the words each row shows.
+
+Pages follow each other by key, as in the video list (`webapp.library.queries`): the address carries the sort value and
+the number of the row a page starts after or ends before. Counts stop at a limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+from django.db.models import Q, QuerySet
+
+from ml.questions.taxonomy import CATEGORIES
+from webapp.bench.models import Question
+from webapp.library.models import Project
+
+PAGE_SIZE = 50
+COUNT_LIMIT = 2_000
+DIFFICULTIES = ("easy", "medium", "hard")
+STATE_WORDS = {
+    "draft": "Draft",
+    "answering": "Answering",
+    "disputed": "Disputed",
+    "accepted": "Accepted",
+    "reserve": "Reserve",
+    "rejected": "Rejected",
+    "retired": "Retired",
+}
+ORIGIN_WORDS = {"template": "Template", "model": "Model", "human": "Person", "imported": "Imported"}
+KIND_WORDS = {
+    "single": "One right option",
+    "multiple": "Several right options",
+    "yes_no": "Yes or no",
+    "number": "A number",
+    "open": "Open answer",
+}
+# sort name -> (column before the number or "", falling); each is an index of Question read forwards or backwards
+SORTS: dict[str, tuple[str, bool]] = {
+    "newest": ("", True),
+    "oldest": ("", False),
+    "category": ("category", False),
+    "-category": ("category", True),
+    "state": ("state", False),
+    "-state": ("state", True),
+}
+SORT_WORDS = {
+    "newest": "Newest first",
+    "oldest": "Oldest first",
+    "category": "Category, A to Z",
+    "-category": "Category, Z to A",
+    "state": "State, A to Z",
+    "-state": "State, Z to A",
+}
+LIST_FIELDS = (
+    "project_id", "video_id", "number", "category", "difficulty", "kind", "shown", "origin", "state", "round", "stale",
+    "stale_why", "doubted", "start", "end", "signed_by_id", "video__name",
+)  # fmt: skip
+BLIND_STATES = {"disputed": "answering"}  # what a state looks like to whoever may still be asked
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the address of the list asks for; unknown values count as not given."""
+
+    text: str = ""
+    state: str = ""
+    category: str = ""
+    difficulty: str = ""
+    origin: str = ""
+    source: str = ""
+    stale: str = ""
+    sort: str = "newest"
+    after: str = ""
+    before: str = ""
+
+    @classmethod
+    def read(cls, query: Mapping[str, str], *, blind: bool) -> Wanted:
+        """`blind`: no state or order may tell a disputed question from one that is being answered."""
+        states = [state for state in STATE_WORDS if not (blind and state in BLIND_STATES)]
+        sorts = [sort for sort, (column, _) in SORTS.items() if not (blind and column == "state")]
+
+        def pick(name: str, known: Any, default: str = "") -> str:
+            value = query.get(name, default)
+            return value if value in known else default
+
+        def words(name: str) -> str:
+            return query.get(name, "").replace("\x00", "").strip()[:100]
+
+        return cls(
+            text=words("q"),
+            state=pick("state", states),
+            category=pick("category", CATEGORIES),
+            difficulty=pick("difficulty", DIFFICULTIES),
+            origin=pick("origin", ORIGIN_WORDS),
+            source=words("source"),
+            stale=pick("stale", ("1",)),
+            sort=pick("sort", sorts, "newest"),
+            after=query.get("after", "")[:60],
+            before=query.get("before", "")[:60],
+        )
+
+    @property
+    def filtered(self) -> bool:
+        return bool(
+            self.text or self.state or self.category or self.difficulty or self.origin or self.source or self.stale
+        )
+
+    def address(self, **changes: str) -> str:
+        """The query string with some values changed; a change of anything goes back to the first page."""
+        values = {
+            "q": self.text,
+            "state": self.state,
+            "category": self.category,
+            "difficulty": self.difficulty,
+            "origin": self.origin,
+            "source": self.source,
+            "stale": self.stale,
+            "sort": "" if self.sort == "newest" else self.sort,
+        } | changes
+        if values["sort"] == "newest":
+            values["sort"] = ""
+        return "?" + urlencode({name: value for name, value in values.items() if value})
+
+    @property
+    def here(self) -> str:
+        """The query string of this very page of the list."""
+        return self.address(after=self.after, before=self.before)
+
+
+@dataclass
+class Page:
+    """Some questions in order, with the cursors of the pages beside them ("" where there is none)."""
+
+    questions: list[Question]
+    wanted: Wanted
+    count: int
+    earlier: str = ""
+    later: str = ""
+
+    @property
+    def more_than_counted(self) -> bool:
+        return self.count > COUNT_LIMIT
+
+
+def filtered(project: Project, wanted: Wanted) -> QuerySet[Question]:
+    """The project's questions that fit the filters, in no order."""
+    found = Question.objects.filter(project=project)
+    same = {
+        "state": wanted.state,
+        "category": wanted.category,
+        "difficulty": wanted.difficulty,
+        "origin": wanted.origin,
+    }
+    found = found.filter(**{name: value for name, value in same.items() if value})
+    if wanted.text:
+        number = wanted.text.lstrip("#")
+        by_number = Q(number=int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else Q()
+        found = found.filter(
+            by_number | Q(text__icontains=wanted.text) if by_number else Q(text__icontains=wanted.text)
+        )
+    if wanted.source:
+        source = wanted.source
+        found = found.filter(Q(video__source_recording__icontains=source) | Q(video__name__icontains=source))
+    if wanted.stale:
+        found = found.filter(stale=True)
+    return found
+
+
+def question_page(project: Project, wanted: Wanted, size: int = PAGE_SIZE) -> Page:
+    """One page of the list: two queries."""
+    found = filtered(project, wanted)
+    count = found[: COUNT_LIMIT + 1].count()
+    column, falls = SORTS[wanted.sort]
+    at = _read_cursor(wanted.before or wanted.after, column)
+    back = bool(wanted.before) and at is not None
+    falls = falls != back  # the rows before a row are the first ones after it in the opposite order
+    if at is not None:
+        found = found.filter(_beyond(column, at, falls))
+    sign = "-" if falls else ""
+    order = [sign + column] * bool(column) + [f"{sign}number"]
+    rows = list(found.select_related("video").order_by(*order).only(*LIST_FIELDS)[: size + 1])
+    more, rows = len(rows) > size, rows[:size]
+    if back:
+        rows.reverse()
+    page = Page(rows, wanted, count)
+    if rows:
+        page.earlier = _cursor(rows[0], column) if (more if back else at is not None) else ""
+        page.later = _cursor(rows[-1], column) if (at is not None if back else more) else ""
+    return page
+
+
+def _cursor(question: Question, column: str) -> str:
+    value = f"{getattr(question, column)}." if column else ""
+    return f"{value}{question.number}"
+
+
+def _read_cursor(text: str, column: str) -> tuple[str, int] | None:
+    """(sort value, number) of a cursor; None for one that was not made by this order, which means the first page."""
+    value, _, number = text.rpartition(".")
+    known: Any = {"": ("",), "category": CATEGORIES, "state": STATE_WORDS}[column]
+    if value not in known or not (number.isascii() and number.isdigit()) or len(number) > 9:
+        return None
+    return value, int(number)
+
+
+def _beyond(column: str, at: tuple[str, int], falls: bool) -> Q:
+    side = "lt" if falls else "gt"
+    value, number = at
+    beyond = Q(**{f"number__{side}": number})
+    if not column:
+        return beyond
+    return Q(**{f"{column}__{side}e": value}) & (Q(**{f"{column}__{side}": value}) | beyond)
