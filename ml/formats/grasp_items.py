@@ -32,6 +32,7 @@ from ml.formats.errors import FormatError
 from ml.formats.jsonstream import LINES, entries
 
 MCQ, OPEN = "mcq", "open_ended"
+LONGEST_TEXT = 50_000  # characters
 FARTHEST = 1e9  # seconds; anything beyond is no time of a video
 
 
@@ -66,8 +67,10 @@ class Item:
 
 
 def text(value: Any, place: str) -> str:
-    """A string without NUL, which no database holds."""
+    """A string without NUL, which no database holds, and of a length that somebody could have written."""
     result = read_as.text(value, place)
+    if len(result) > LONGEST_TEXT:
+        raise FormatError(f"{place}: the string has {len(result):,} characters, more than {LONGEST_TEXT:,}.")
     if "\x00" in result:
         raise FormatError(f"{place}: the string holds a NUL character.")
     return result
