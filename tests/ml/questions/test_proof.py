@@ -1,0 +1,144 @@
+"""Proofs: by hand, one rule at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from ml.formats.errors import FormatError
+from ml.questions.facts import Covered
+from ml.questions.proof import claim, evaluate, parse
+from tests.ml.questions.scenes import facts, gaze, gesture, proof
+
+M = gaze("m", "mutual_gaze", 100, 140, "a", "c")
+P = gesture("p", "pointing", 200, 230, "b", "c")
+Q = gesture("q", "giving", 260, 300, "c", "b")
+WHOM: list[Any] = [
+    "who",
+    ["events", {"modality": "gesture", "type": "pointing", "roles": {"initiator": "b"}}],
+    "target",
+]
+FOUR = {"1": "c", "2": "a", "3": "d", "4": None}
+
+
+def test_a_key_that_is_marked_and_distractors_that_are_not_stand() -> None:
+    outcome = evaluate(proof(WHOM, FOUR, "1"), facts([M, P, Q]))
+    assert outcome.stands and outcome.robust
+    assert outcome.options == {"1": True, "2": False, "3": False, "4": False}
+    assert (outcome.value, outcome.used, outcome.reasons) == (["c"], ("p",), [])
+
+
+def test_without_coverage_a_distractor_is_unknown_and_the_gap_is_named() -> None:
+    half = [Covered("gesture", 0, 350)]
+    outcome = evaluate(proof(WHOM, FOUR, "1"), facts([M, P, Q], coverage=half))
+    assert not outcome.stands
+    assert outcome.options == {"1": True, "2": None, "3": None, "4": False}
+    assert outcome.reasons[-1] == "Not all gesture events are marked from 35.0 s to 60.0 s, so one may be missing."
+
+
+def test_coverage_of_the_window_is_enough_with_a_step_to_spare() -> None:
+    tree = ["who", ["events", {**WHOM[1][1], "during": [190, 240]}], "target"]
+    assert evaluate(proof(tree, FOUR, "1"), facts([P], coverage=[Covered("gesture", 185, 245)])).stands
+    close = evaluate(proof(tree, FOUR, "1"), facts([P], coverage=[Covered("gesture", 186, 245)]))
+    assert not close.stands and close.options["2"] is False and not close.robust
+
+
+def test_coverage_must_speak_of_the_persons_concerned() -> None:
+    ask = ["exists", ["events", {"modality": "gaze", "type": "mutual_gaze", "roles": {"member": ["a", "b"]}}]]
+    for persons, truth in (
+        (None, False),
+        ({"a", "b"}, False),
+        ({"a", "b", "d"}, False),
+        ({"a"}, None),
+        ({"b", "c"}, None),
+    ):
+        rows = [Covered("gaze", 0, 600, frozenset(persons) if persons else None)]
+        assert claim(ask, facts([M], coverage=rows)) is truth
+    assert claim(ask, facts([M], coverage=[Covered("gesture", 0, 600)])) is None
+
+
+def test_gestures_between_all_pairs_must_be_covered_when_the_target_is_open() -> None:
+    ask = ["exists", ["events", {"modality": "gesture", "roles": {"initiator": "a"}}]]
+    pairs = [Covered("gesture", 0, 600, frozenset({"a", other})) for other in "bcde"]
+    assert claim(ask, facts([], coverage=pairs)) is False
+    assert claim(ask, facts([], coverage=pairs[1:])) is None
+
+
+def test_order_falls_when_a_step_could_turn_it() -> None:
+    ask = ["order", ["event", "p"], ["event", "q"]]
+    options = {"1": "before", "2": "after", "3": "overlap", "4": None}
+    assert evaluate(proof(ask, options, "1"), facts([P, Q])).stands  # 30 frames apart, two steps are 10
+    near = gesture("q", "giving", 239, 300, "c", "b")
+    outcome = evaluate(proof(ask, options, "1"), facts([P, near]))
+    assert outcome.options == {"1": True, "2": False, "3": False, "4": False}
+    assert not outcome.robust and not outcome.stands
+    assert outcome.reasons[0] == "When boundaries move by one step (5 frames), options 1, 3 could change."
+    assert evaluate(proof(ask, options, "1"), facts([P, gesture("q", "giving", 240, 300, "c", "b")])).stands
+
+
+def test_the_key_of_a_duration_must_survive() -> None:
+    ask = ["duration_s", ["event", "m"]]  # 4.0 s, so 3.0 to 5.0 s
+
+    def stands(**values: Any) -> bool:
+        return evaluate(proof(ask, values, "k"), facts([M])).stands
+
+    assert stands(k={"seconds": 4.0, "within": 1.0}, x={"seconds": 7.0, "within": 1.0})
+    assert not stands(k=4.0, x=7.0)
+    assert not stands(k={"seconds": 4.5, "within": 1.0}, x=9.0)
+    assert not stands(k={"seconds": 4.0, "within": 1.0}, x={"seconds": 6.0, "within": 1.0})
+
+
+def test_an_event_that_is_gone_makes_the_proof_fall() -> None:
+    outcome = evaluate(proof(["duration_s", ["event", "x"]], {"1": 4.0}, "1"), facts([M]))
+    assert not outcome.stands and "The event x is not among the confirmed ones." in outcome.reasons
+
+
+def test_looks_further_apart_than_a_step_widen_the_doubt() -> None:
+    from dataclasses import replace
+
+    ask, options = ["order", ["event", "p"], ["event", "q"]], {"1": "before", "2": "overlap"}
+    late = replace(Q, onset_after=228)  # not looked at in between: it may have begun at frame 229
+    assert not evaluate(proof(ask, options, "1"), facts([P, late])).stands
+
+
+def test_claims() -> None:
+    table = facts([M, P, Q])
+    looks = [
+        "events",
+        {"modality": "gaze", "type": "mutual_gaze", "roles": {"member": ["a", "c"]}, "during": [110, 120]},
+    ]
+    assert claim(["exists", looks], table) is True
+    assert claim(["is", ["count", looks], 1], table) is True
+    assert claim(["is", ["exists", looks], False], table) is False
+    with pytest.raises(FormatError, match="yes/no"):
+        claim(["count", looks], table)
+
+
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        ({"v": 2}, "v:"),
+        ({"ask": ["why", ["event", "m"]]}, r"ask\[0\]"),
+        ({"ask": ["who", ["events", {"modality": "smell"}], "member"]}, r"ask\[1\]\[1\]\.modality"),
+        ({"ask": ["who", ["events", {"modality": "gaze", "type": "pointing"}], "member"]}, r"ask\[1\]\[1\]\.type"),
+        ({"ask": ["who", ["event", "m"]]}, "ask:"),
+        ({"key": ["9"]}, "key"),
+        ({"key": []}, "key"),
+        ({"span": [5, 5]}, "span"),
+        ({"options": [{"id": "1", "value": 3}]}, r"options\[0\]\.value"),
+        ({"options": [{"id": "1", "value": "a"}, {"id": "1", "value": "b"}]}, "same id"),
+        ({"options": "x"}, "options"),
+    ],
+)
+def test_a_bad_tree_is_refused_naming_the_place(change: dict[str, Any], place: str) -> None:
+    with pytest.raises(FormatError, match=place):
+        parse({**proof(WHOM, FOUR, "1"), **change})
+
+
+def test_a_tree_as_deep_as_you_like_is_refused() -> None:
+    tree: Any = ["event", "m"]
+    for _ in range(500):
+        tree = ["first", tree]
+    with pytest.raises(FormatError, match="inside each other"):
+        parse(proof(["exists", tree], {"1": True}, "1"))
