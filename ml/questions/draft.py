@@ -10,10 +10,11 @@ from typing import Any
 class Draft:
     """What a generator hands over; the fields of a stored question.
 
-    `options`: [{"id", "text", "value"}] in the order of letters, empty for kinds number and open. `key`: [option id], or
-    [number], or [text] of an open item; `proof["key"]` holds ids of `proof["options"]` in every case (those of an open
-    item are its sentences). `start`, `end`: the span the question asks about, half-open source frames. `reasoning`: the
-    trace, with slots. `gt_events`: [{"source", "persons": [numbers], "start", "end"}] in source seconds.
+    `options`: [{"id", "text", "value"}] in the order of letters, empty for kinds number and open. `key`: [option id],
+    or [number], or [text] of an open item; `proof["key"]` holds ids of `proof["options"]` in every case (those of an
+    open item are its sentences). `start`, `end`: the span the question asks about, half-open source frames.
+    `reasoning`: the trace, with slots. `gt_events`: [{"source", "persons": [numbers], "start", "end"}] in source
+    seconds.
     """
 
     category: str

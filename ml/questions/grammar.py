@@ -5,6 +5,7 @@ Selections, each a set of events:
         marked events of modality M (gaze, gesture; required). All other fields are optional: of one of these types;
         with all these persons in that role (ROLE "person": in any); sharing a frame with [a, b)
   ["event", ID]               that very event, which the question describes beyond doubt
+  ["either", A, B]            events of A and events of B
   ["overlapping", A, B]       events of A that share a frame with another event, one of B
   ["after", A, B, S]          events of A that start after another event, one of B, has ended, at most S seconds later
                               (null: any time later)
@@ -66,6 +67,12 @@ class One:
 
 
 @dataclass(frozen=True, slots=True)
+class Either:
+    a: Selection
+    b: Selection
+
+
+@dataclass(frozen=True, slots=True)
 class Overlapping:
     a: Selection
     b: Selection
@@ -86,7 +93,7 @@ class Extreme:
     a: Selection
 
 
-Selection = Events | One | Overlapping | After | Extreme
+Selection = Events | One | Either | Overlapping | After | Extreme
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,11 +191,13 @@ def selection(tree: Any, place: str, depth: int = 0) -> Selection:
     if word in ("first", "last", "longest"):
         _arity(tree, place, 1)
         return Extreme(word, selection(args[0], f"{place}[1]", depth + 1))
-    if word in ("overlapping", "after"):
-        _arity(tree, place, 2 if word == "overlapping" else 3)
+    if word in ("either", "overlapping", "after"):
+        _arity(tree, place, 3 if word == "after" else 2)
         a, b = (selection(arg, f"{place}[{i}]", depth + 1) for i, arg in enumerate(args[:2], 1))
-        return Overlapping(a, b) if word == "overlapping" else After(a, b, _within(args[2], f"{place}[3]"))
-    raise fail(f"{place}[0]", "a selection (events, event, overlapping, after, first, last, longest)", word)
+        if word == "after":
+            return After(a, b, _within(args[2], f"{place}[3]"))
+        return Either(a, b) if word == "either" else Overlapping(a, b)
+    raise fail(f"{place}[0]", "a selection (events, event, either, overlapping, after, first, last, longest)", word)
 
 
 def value(tree: Any, kind: Kind, place: str, depth: int = 0) -> Value:

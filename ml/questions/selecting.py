@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ml.questions.facts import Span
-from ml.questions.grammar import After, Events, Extreme, One, Overlapping, Selection
+from ml.questions.grammar import After, Either, Events, Extreme, One, Overlapping, Selection
 from ml.questions.table import Bounds, Table
 
 
@@ -46,6 +46,8 @@ def choose(node: Selection, table: Table) -> Chosen:
         return _one(node, table)
     if isinstance(node, Extreme):
         return _EXTREMES[node.word](choose(node.a, table), table)
+    if isinstance(node, Either):
+        return _either(choose(node.a, table), choose(node.b, table))
     return _related(node, table)
 
 
@@ -76,6 +78,21 @@ def _one(node: One, table: Table) -> Chosen:
         table.gone.add(node.id)
         return _made([], lambda window: True)
     return _made([Member(bounds, True)], lambda window: False, frozenset({node.id}))
+
+
+def _either(a: Chosen, b: Chosen) -> Chosen:
+    """The union; an event that is in both counts once."""
+    merged: dict[str, Member] = {}
+    for member in [*a.members, *b.members]:
+        known = merged.get(member.bounds.event.id)
+        sure, via = (known.sure, known.via) if known else (False, frozenset())
+        merged[member.bounds.event.id] = Member(member.bounds, sure or member.sure, via | member.via)
+    return Chosen(
+        list(merged.values()),
+        lambda window: a.hides(window) or b.hides(window),
+        a.some or b.some,
+        a.anchors | b.anchors,
+    )
 
 
 def overlap(a: Bounds, b: Bounds) -> bool | None:
