@@ -33,7 +33,7 @@ def decode(output: Array, centres: Array, side: int, threshold: float) -> tuple[
     """
     scores = sigmoid(output[:, 0])
     i = np.flatnonzero(scores > threshold)
-    values = output[i, 1:].reshape(len(i), -1, 2).astype(np.float64)
+    values = output[i, 1:].reshape(len(i), output.shape[1] // 2, 2).astype(np.float64)
     points = np.delete(values, 1, axis=1) + centres[i][:, None] * side  # all but the size is relative to the anchor
     corners = points[:, 0] - values[:, 1] / 2
     if not len(i):

@@ -206,6 +206,8 @@ class Hands:
         x = patch[None, :, :, ::-1].astype(np.float32) / 127.5 - 1
         output = next(iter(self._palm(x).values()))[0]
         boxes, _, points = decode(output, self._anchors, PALM_PIXELS, PALM_SCORE)
+        if not len(boxes):
+            return []
         corners = transform(matrix, boxes.reshape(-1, 2)).reshape(-1, 4)
         marks = transform(matrix, points.reshape(-1, 2)).reshape(len(boxes), -1, 2)
         return [roi_of_palm(box, mark[0], mark[2]) for box, mark in zip(corners, marks, strict=True)]
