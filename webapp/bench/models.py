@@ -76,7 +76,14 @@ class Clip(models.Model):
         return f"clips/{self.recipe}"
 
 
-UNTOLD = ("stale", "stale_why", "doubted", "shown", "changed")  # what proofs and clocks work out again is no history
+UNTOLD = (
+    "stale",
+    "stale_why",
+    "doubted",
+    "stood",
+    "shown",
+    "changed",
+)  # what proofs and clocks work out again is no history
 
 
 @pghistory.track(
@@ -89,7 +96,7 @@ class Question(models.Model):
 
     `proof` is null where the key cannot be derived; then `signed_by` says whose word it is, and the item is free-form.
     `doubted`: events, people or coverage changed since the proof was last run, so it counts as stale until it is run
-    again; `stale_why` names what changed since it last stood. `letter` is the key's place among the options as stored,
+    again; `stale_why` names what changed since it last stood, which was at the video's revision `stood`. `letter` is the key's place among the options as stored,
     A to Z ("" unless it is one option). `shown` is the text as lists print and search it, times in video seconds.
     """
 
@@ -135,6 +142,7 @@ class Question(models.Model):
     stale = models.BooleanField(default=False)
     stale_why = models.TextField(blank=True)
     doubted = models.BooleanField(default=False)
+    stood = models.BigIntegerField(default=0)
     shown = models.TextField(blank=True)
     version = models.PositiveIntegerField(default=1)
     created = models.DateTimeField(auto_now_add=True)

@@ -1,90 +1,237 @@
-"""Reads of the bench, blind where they must be.
+"""Reads of single questions and of the whole bench, blind where they must be.
 
 Two forms of a question: `blind` (no key, values, proof, trace, round, answers; disputed looks like answering) and
-`whole`. Whoever gets a whole one is noted as having seen the key (`services.reveal`). Lists hold no key for anybody.
+`whole`. Whoever gets a whole one is noted as having seen the key (`services.reveal`). Lists (`listing`) hold no key for
+anybody. Until a question is decided, nothing here tells a possible rater what others said of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
+from django.db.models import Count
+from django.utils import timezone
+
+from ml.questions.taxonomy import CATEGORIES
 from webapp.accounts.models import User
-from webapp.bench.models import Lease, Question
+from webapp.accounts.permissions import Role
+from webapp.bench import answering, quotas, services, wording
+from webapp.bench.access import may_see_keys
+from webapp.bench.models import Adjudication, Answer, KeySeen, Lease, Question
+from webapp.events.models import Event
 from webapp.library.models import Project
 
-PAGE_SIZE = 50
+State = Question.State
+DECIDED = (State.ACCEPTED, State.RESERVE, State.REJECTED, State.RETIRED)
+OPEN = (State.ANSWERING, State.DISPUTED)
 
 
-@dataclass(frozen=True)
-class Wanted:
-    """What the address of a question list asks for; unknown values count as not given."""
-
-    text: str = ""
-    state: str = ""
-    category: str = ""
-    difficulty: str = ""
-    kind: str = ""
-    video: str = ""
-    stale: bool = False
-    after: int = 0  # the number this page starts after
-    before: int = 0  # or ends before
-
-    @classmethod
-    def read(cls, query: Mapping[str, str]) -> Wanted:
-        raise NotImplementedError
+def sees_key(question: Question, role: Role) -> bool:
+    """Whether this role may have the whole question shown: it is decided, or they are reviewer or above."""
+    return question.state in DECIDED or may_see_keys(role)
 
 
-@dataclass
-class Page:
-    """Some questions in order of their numbers, as `row`s, with the numbers of the pages beside them (0: none)."""
-
-    rows: list[dict[str, Any]]
-    wanted: Wanted
-    count: int
-    earlier: int = 0
-    later: int = 0
-    more_than_counted: bool = False
-    questions: list[Question] = field(default_factory=list)
+def public_state(question: Question, role: Role) -> str:
+    """The state as this role may know it: that the raters disagree is for reviewers."""
+    return State.ANSWERING if question.state == State.DISPUTED and not may_see_keys(role) else question.state
 
 
-def question_page(project: Project, user: User, wanted: Wanted, size: int = PAGE_SIZE) -> Page:
-    """One page of the list, a fixed number of queries. Rows: {"id", "number", "category", "difficulty", "kind",
-    "text" (rendered, in video seconds), "state", "stale", "free_form", "video", "video_name", "answers" (how many, for
-    reviewers of decided or disputed ones; else null), "mine": "answered" | "leased" | "seen" | ""}.
+# ---------------------------------------------------------------------------------------------------------------------
+# One question
+
+
+def blind(question: Question, role: Role, *, order: list[str] | None = None) -> dict[str, Any]:
+    """A question without anything that tells its key. `order`: option ids as the reader's lease has them.
+
+    Times in the text are the clip's; three queries and one file at most.
     """
-    raise NotImplementedError
-
-
-def sees_key(question: Question, user: User, role: str) -> bool:
-    """Whether this person may have the whole question shown: it is decided, or they are reviewer or above."""
-    raise NotImplementedError
-
-
-def blind(question: Question, user: User) -> dict[str, Any]:
-    """A question without anything that tells its key: id, number, category, difficulty, kind, text, options [{"id",
-    "text"}] (in the reader's leased order where they have one), video, clip, start, end, state, stale.
-    """
-    raise NotImplementedError
-
-
-def whole(question: Question, user: User) -> dict[str, Any]:
-    """Everything: `blind` plus key, option values, proof, sentence, marks (spans of the events used, for the timeline),
-    reasoning, origin, provenance, signed_by, round, version, stale_why, answers of decided rounds, adjudications.
-    """
-    raise NotImplementedError
+    bench = services.bench_of(question.project)
+    names = wording.names_of([question.video_id])
+    seconds = wording.seconds_of(question.video)
+    start, end = wording.clip_span(question, seconds, bench.pad_before_s, bench.pad_after_s)
+    clock = wording.clock_from(seconds, start)
+    place = {id: n for n, id in enumerate(order or [])}
+    options = sorted(question.options, key=lambda option: place.get(option["id"], 0))
+    return {
+        "id": str(question.id),
+        "number": question.number,
+        "category": question.category,
+        "category_words": CATEGORIES[question.category].words,
+        "difficulty": question.difficulty,
+        "kind": question.kind,
+        "text": wording.printed(question.text, names, clock),
+        "options": [{"id": o["id"], "text": wording.printed(o["text"], names, clock)} for o in options],
+        "state": public_state(question, role),
+        "stale": question.stale,
+        "video": str(question.video_id),
+        "video_name": question.video.name,
+        "clip": wording.clip_row(question.clip),
+        "clip_start": start,
+        "clip_end": end,
+        "clip_start_s": float(seconds[start]),
+        "clip_end_s": float(seconds[end]),
+        "rendering": bench.rendering,
+    }
 
 
 def task(lease: Lease) -> dict[str, Any]:
-    """What a rater gets: {"question": blind, "until", "left": seconds}. Times in the text are the clip's."""
-    raise NotImplementedError
+    """What a rater gets: the question blind, options in their own order, and how long the place is theirs."""
+    left = (lease.until - timezone.now()).total_seconds()
+    question = blind(lease.question, "annotator", order=lease.order)
+    for told in ("state", "stale"):
+        question.pop(told)
+    return {"question": question, "until": lease.until.isoformat(), "left_s": round(max(0.0, left), 1)}
 
 
-def dashboard(project: Project, user: User, role: str) -> dict[str, Any]:
-    """Counts by state and category, the settings, quotas with what is missing, agreement; blind for whoever may answer.
+def whole(question: Question, role: Role) -> dict[str, Any]:
+    """Everything: what `blind` has and key, values, proof, its marks on the timeline, trace, answers, adjudications.
 
-    {"states": {state: n}, "categories": [{"slug", "words", "group", "accepted", "open", "draft"}], "quotas": [{...quota,
-    "accepted", "missing"}], "agreement": {...}, "stale": n, "waiting": n questions with a free place for this person}
+    Answers and adjudications come round by round; those of a round that still runs are for nobody.
     """
-    raise NotImplementedError
+    row = blind(question, role)
+    names = wording.names_of([question.video_id])
+    seconds = wording.seconds_of(question.video)
+    source = wording.clock_from(seconds)
+    values = {option["id"]: option.get("value") for option in question.options}
+    return row | {
+        "options": [option | {"value": values[option["id"]]} for option in row["options"]],
+        "key": question.key,
+        "letter": question.letter,
+        "version": question.version,
+        "round": question.round,
+        "raw_text": question.text,
+        "raw_options": question.options,
+        "shown": wording.printed(question.text, names, source),
+        "reasoning": wording.printed(question.reasoning, names, source),
+        "raw_reasoning": question.reasoning,
+        "proof": question.proof,
+        "free_form": question.proof is None,
+        "marks": marks(question),
+        "start": question.start,
+        "end": question.end,
+        "origin": question.origin,
+        "template": question.template,
+        "provenance": question.provenance,
+        "signed_by": _name(question.signed_by),
+        "created_by": _name(question.created_by),
+        "doubted": question.doubted,
+        "stale_why": question.stale_why,
+        "answers": [_answer(each) for each in answers_of(question)],
+        "adjudications": [_adjudication(each) for each in question.adjudications.select_related("user")],
+        "names": names,
+    }
+
+
+def answers_of(question: Question) -> list[Answer]:
+    """Answers of rounds that are over, oldest first."""
+    found = question.answers.select_related("user").order_by("round", "created")
+    return list(found.exclude(round=question.round) if question.state == State.ANSWERING else found)
+
+
+def marks(question: Question) -> list[dict[str, Any]]:
+    """The events a proof uses, as spans to mark on the timeline; those that are gone are left out."""
+    used = [str(event) for event in (question.proof or {}).get("events", [])]
+    found = Event.objects.filter(video=question.video_id, id__in=used).prefetch_related("participations")
+    return [
+        {
+            "id": str(event.id),
+            "modality": event.modality,
+            "type": event.type,
+            "start": event.start,
+            "end": event.end,
+            "participants": sorted([str(p.person_id), p.role] for p in event.participations.all()),
+        }
+        for event in found.order_by("start", "id")
+    ]
+
+
+def _name(user: User | None) -> str | None:
+    return user.shown_name if user else None
+
+
+def _answer(answer: Answer) -> dict[str, Any]:
+    return {
+        "id": str(answer.id),
+        "round": answer.round,
+        "user": _name(answer.user) or "somebody who left",
+        "chosen": answer.chosen,
+        "special": answer.special,
+        "order": answer.order,
+        "seconds": round(answer.seconds, 1),
+        "created": answer.created.isoformat(),
+    }
+
+
+def _adjudication(said: Adjudication) -> dict[str, Any]:
+    return {
+        "id": str(said.id),
+        "round": said.round,
+        "user": _name(said.user) or "somebody who left",
+        "verdict": said.verdict,
+        "reason": said.reason,
+        "created": said.created.isoformat(),
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The person and the question
+
+
+def standing(question: Question, user: User, role: Role) -> dict[str, Any]:
+    """What this person may do with the question: what the page's buttons go by."""
+    answered = Answer.objects.filter(question=question, user=user).exists()
+    seen = KeySeen.objects.filter(question=question, user=user).exists()
+    return {
+        "may_see_key": sees_key(question, role),
+        "key_seen": seen,
+        "answered": answered,
+        "may_adjudicate": question.state == State.DISPUTED and may_see_keys(role) and not answered,
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The bench
+
+
+def dashboard(project: Project, user: User, role: Role) -> dict[str, Any]:
+    """Counts by state and category, settings, quotas with what is missing, agreement: a fixed number of queries.
+
+    Disputed questions count as answering for whoever may not see keys. Letters are counted of accepted ones only.
+    """
+    bench = services.bench_of(project)
+    counts = Question.objects.filter(project=project).values_list("category", "state").annotate(n=Count("*")).order_by()
+    by_state: dict[str, int] = dict.fromkeys(State.values, 0)
+    by_category: dict[str, dict[str, int]] = {slug: {"accepted": 0, "open": 0, "draft": 0} for slug in CATEGORIES}
+    for category, state, n in counts:
+        shown = State.ANSWERING if state == State.DISPUTED and not may_see_keys(role) else state
+        by_state[shown] += n
+        column = "open" if state in OPEN else state
+        if column in by_category[category]:
+            by_category[category][column] += n
+    return {
+        "states": by_state,
+        "categories": [
+            {"slug": slug, "words": one.words, "group": one.group, "difficulty": one.difficulty, **by_category[slug]}
+            for slug, one in CATEGORIES.items()
+        ],
+        "settings": settings_row(bench),
+        "quotas": quotas.table(bench),
+        "agreement": bench.agreement,
+        "stale": Question.objects.filter(project=project, stale=True).exclude(state__in=DECIDED[2:]).count(),
+        "waiting": answering.waiting(project=project, user=user),
+    }
+
+
+def settings_row(bench: Any) -> dict[str, Any]:
+    names = ("raters", "rendering", "blur_faces", "pad_before_s", "pad_after_s", "quotas")
+    return {name: getattr(bench, name) for name in names}
+
+
+def letters(project: Project) -> Mapping[str, Mapping[str, int]]:
+    """Category -> letter -> accepted questions, for the balance of the bench."""
+    found = Question.objects.filter(project=project, state=State.ACCEPTED).exclude(letter="")
+    table: dict[str, dict[str, int]] = {}
+    for category, letter, n in found.values_list("category", "letter").annotate(n=Count("*")).order_by():
+        table.setdefault(category, {})[letter] = n
+    return table

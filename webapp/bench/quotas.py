@@ -1,0 +1,131 @@
+"""Quotas: at most so many questions of a category, source, difficulty and letter; what is left blank is any.
+
+A question counts for every quota it fits. Source is the video's source recording, letter the key's place as stored.
+What is accepted counts for good; what is with the raters, disputed or a draft holds a place as long as it is on its
+way, depending on who asks: acceptance sees accepted ones only, opening also open ones, generation also drafts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Count
+
+from ml.questions.taxonomy import CATEGORIES
+from webapp.bench.models import Bench, Question
+from webapp.lib.errors import Refused
+
+State = Question.State
+ACCEPTED = (State.ACCEPTED,)
+OPEN = (*ACCEPTED, State.ANSWERING, State.DISPUTED)
+PLANNED = (*OPEN, State.DRAFT)
+PARTS = ("category", "source", "difficulty", "letter")
+DIFFICULTIES = ("easy", "medium", "hard")
+MOST_QUOTAS = 1000
+
+Kind = tuple[str, str, str, str]  # category, source, difficulty, letter
+
+
+def check_quotas(quotas: Any) -> list[dict[str, Any]]:
+    """The quotas in their stored form. Raises Refused."""
+    if not isinstance(quotas, list) or len(quotas) > MOST_QUOTAS or not all(isinstance(q, dict) for q in quotas):
+        raise Refused(f"'quotas' must be a list of at most {MOST_QUOTAS} quotas.", "quotas")
+    return [_checked(quota) for quota in quotas]
+
+
+def _checked(quota: Mapping[str, Any]) -> dict[str, Any]:
+    unknown = sorted(set(quota) - {*PARTS, "most"})
+    if unknown:
+        raise Refused(f"A quota has no field {unknown[0]!r}.", "quotas")
+    parts = {name: quota.get(name) or "" for name in PARTS}
+    if not all(isinstance(value, str) and len(value) <= 255 and "\x00" not in value for value in parts.values()):
+        raise Refused("The parts of a quota are words.", "quotas")
+    if parts["category"] and parts["category"] not in CATEGORIES:
+        raise Refused(f"There is no category {parts['category']!r}.", "quotas")
+    if parts["difficulty"] and parts["difficulty"] not in DIFFICULTIES:
+        raise Refused(f"There is no difficulty {parts['difficulty']!r}.", "quotas")
+    if parts["letter"] and not (len(parts["letter"]) == 1 and "A" <= parts["letter"] <= "Z"):
+        raise Refused("The letter of a quota is one of A to Z.", "quotas")
+    most = quota.get("most")
+    if isinstance(most, bool) or not isinstance(most, int) or not 0 <= most <= 10**6:
+        raise Refused("'most' of a quota must be a number of questions.", "quotas")
+    return {**parts, "most": most}
+
+
+def kind_of(question: Question, source: str) -> Kind:
+    return question.category, source, question.difficulty, question.letter
+
+
+def fits(quota: Mapping[str, Any], kind: Kind) -> bool:
+    return all(not quota[name] or quota[name] == value for name, value in zip(PARTS, kind, strict=True))
+
+
+@dataclass
+class Room:
+    """How many more of each kind the quotas let in."""
+
+    quotas: Sequence[Mapping[str, Any]]
+    left: list[int]
+
+    @classmethod
+    def of(cls, bench: Bench, states: Iterable[str]) -> Room:
+        """What is left beside the questions in these states; one query, none without quotas."""
+        quotas = bench.quotas
+        if not quotas:
+            return cls([], [])
+        counts = counts_of(bench, states)
+        return cls(quotas, [q["most"] - sum(n for kind, n in counts.items() if fits(q, kind)) for q in quotas])
+
+    def has(self, kind: Kind) -> bool:
+        return self.full(kind) is None
+
+    def full(self, kind: Kind) -> Mapping[str, Any] | None:
+        """The first quota of this kind that is full."""
+        pairs = zip(self.quotas, self.left, strict=True)
+        return next((quota for quota, left in pairs if left <= 0 and fits(quota, kind)), None)
+
+    def take(self, kind: Kind) -> bool:
+        """Take a place in every quota of this kind; False, and nothing taken, when one is full."""
+        if not self.has(kind):
+            return False
+        for place, quota in enumerate(self.quotas):
+            self.left[place] -= fits(quota, kind)
+        return True
+
+
+def counts_of(bench: Bench, states: Iterable[str]) -> dict[Kind, int]:
+    """Questions of each kind in these states."""
+    found = Question.objects.filter(project=bench.project_id, state__in=list(states))
+    columns = ("category", "video__source_recording", "difficulty", "letter")
+    return {tuple(row[:4]): row[4] for row in found.values_list(*columns).annotate(n=Count("*")).order_by()}
+
+
+def words_of(quota: Mapping[str, Any]) -> str:
+    """A quota as a phrase: "at most 40 of Mutual gaze, medium, letter B"."""
+    parts = [
+        CATEGORIES[quota["category"]].words if quota["category"] else "",
+        f"from {quota['source']}" if quota["source"] else "",
+        quota["difficulty"],
+        f"letter {quota['letter']}" if quota["letter"] else "",
+    ]
+    return f"at most {quota['most']} of " + (", ".join(part for part in parts if part) or "all")
+
+
+def table(bench: Bench) -> list[dict[str, Any]]:
+    """Each quota with how many are accepted, how many are on their way, and how many are missing.
+
+    Blind: what is on its way is not counted by letter (`open` is null then), since a count of one would tell a key.
+    """
+    accepted = counts_of(bench, ACCEPTED) if bench.quotas else {}
+    under_way = counts_of(bench, (State.ANSWERING, State.DISPUTED)) if bench.quotas else {}
+    rows = []
+    for quota in bench.quotas:
+        there = sum(n for kind, n in accepted.items() if fits(quota, kind))
+        coming = None if quota["letter"] else sum(n for kind, n in under_way.items() if fits(quota, kind))
+        rows.append(
+            {**quota, "words": words_of(quota), "accepted": there, "open": coming}
+            | {"missing": max(0, quota["most"] - there)}
+        )
+    return rows

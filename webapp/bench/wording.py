@@ -1,0 +1,83 @@
+"""How a question is printed: people by their numbers, moments by the clock of the video or of the clip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ml.formats.errors import FormatError
+from ml.questions.slots import render
+from webapp.bench.models import Clip, Question
+from webapp.library.frames import frame_seconds
+from webapp.library.models import Video
+from webapp.tracks.models import Person
+
+Clock = Callable[[int], float]
+
+
+def names_of(videos: Iterable[UUID]) -> dict[str, str]:
+    """Person id -> "Person N" for everybody of these videos: one query. Somebody merged goes by the other's number."""
+    rows = Person.objects.filter(video__in=list(videos)).values_list("id", "number", "merged_into_id")
+    found = {person: (number, into) for person, number, into in rows}
+
+    def number_of(person: UUID) -> int:
+        number, into = found[person]
+        return number if into is None else number_of(into)
+
+    return {str(person): f"Person {number_of(person)}" for person in found}
+
+
+def seconds_of(video: Video) -> NDArray[np.float64]:
+    """Media seconds of every frame and the end of the last, as `frame_seconds`."""
+    return frame_seconds(video)
+
+
+def clock_from(seconds: NDArray[np.float64], start: int = 0) -> Clock:
+    """Frame -> seconds since the frame `start` is shown; of the first frame: the video's exported seconds."""
+    last = len(seconds) - 1
+
+    def clock(frame: int) -> float:
+        if frame > last:
+            raise FormatError(f"Frame {frame} lies behind the video's {last} frames.")
+        return float(seconds[frame] - seconds[start])
+
+    return clock
+
+
+def clip_span(question: Question, seconds: NDArray[np.float64], before_s: float, after_s: float) -> tuple[int, int]:
+    """[start, end) in source frames of the clip a question is shown with: its cut clip's, else its span with padding.
+
+    Padding ends at the video's ends. The first frame is the one shown `before_s` before the question's start.
+    """
+    if question.clip is not None:
+        return question.clip.start, question.clip.end
+    frames = len(seconds) - 1
+    start = int(np.searchsorted(seconds[:frames], seconds[question.start] - before_s - 1e-9))
+    end = int(np.searchsorted(seconds[:frames], seconds[question.end] + after_s - 1e-9))
+    return min(start, question.start), max(min(end, frames), question.end)
+
+
+def printed(text: str, names: Mapping[str, str], clock: Clock) -> str:
+    """The text with its slots filled; a text that cannot be printed says why in its place, and breaks no page."""
+    try:
+        return render(text, names, clock)
+    except FormatError as error:
+        return f"[{error}]"
+
+
+def clip_row(clip: Clip | None) -> dict[str, Any] | None:
+    """A cut clip as pages get it."""
+    if clip is None:
+        return None
+    return {
+        "id": str(clip.id),
+        "start": clip.start,
+        "end": clip.end,
+        "rendering": clip.rendering,
+        "ready": clip.ready,
+        "error": clip.error,
+    }
