@@ -41,7 +41,8 @@ class ProxyWriter:
     """Writes a proxy frame by frame. Use as a context; call `finish` when all frames are in.
 
     size: width and height of the proxy. time_base: seconds per tick of the timestamps given. rate: frames per second,
-    roughly, for the encoder's rate control. channels: of the sound, 0 for none.
+    roughly, for the encoder's rate control. channels: of the sound, 0 for none. threads: of the encoder, whose bytes
+    depend on their number; by default as many as this machine is good for.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class ProxyWriter:
         time_base: Fraction,
         rate: Fraction,
         channels: int,
+        threads: int | None = None,
     ) -> None:
         self.size, self.orientation, self.time_base = size, orientation, time_base
         self.container = av.open(str(path), "w", format="mp4", options={"movflags": "+faststart"})
@@ -61,7 +63,7 @@ class ProxyWriter:
         video.time_base = video.codec_context.time_base = time_base
         video.codec_context.max_b_frames = 0
         video.codec_context.gop_size = 1 << 30  # key frames are asked for by time
-        video.codec_context.thread_count = min(MAX_THREADS, os.cpu_count() or 1)
+        video.codec_context.thread_count = threads or min(MAX_THREADS, os.cpu_count() or 1)
         video.options = OPTIONS
         self.video = video
         self.sound: Any = None
@@ -156,7 +158,7 @@ def time_base(path: Path) -> Fraction:
         return Fraction(container.streams.video[0].time_base or 0)
 
 
-def check(path: Path, index: FrameIndex) -> None:
+def check(path: Path, index: FrameIndex, what: str = "browser copy") -> None:
     """Read a proxy back and compare its timestamps with the index, as exact fractions; MediaError where they differ."""
     theirs, ours = time_base(path), index.time_base
     left, right = theirs.numerator * ours.denominator, ours.numerator * theirs.denominator
@@ -165,8 +167,8 @@ def check(path: Path, index: FrameIndex) -> None:
         if count <= index.frames and tick * left != int(index.pts[count - 1]) * right:
             shown, expected = float(tick * theirs), float(index.seconds[count - 1])
             raise MediaError(
-                f"The browser copy would show frame {count - 1} at {shown:.6f} s instead of {expected:.6f} s, "
+                f"The {what} would show frame {count - 1} at {shown:.6f} s instead of {expected:.6f} s, "
                 "so the video cannot be used."
             )
     if count != index.frames:
-        raise MediaError(f"The browser copy has {count} frames instead of {index.frames}, so the video cannot be used.")
+        raise MediaError(f"The {what} has {count} frames instead of {index.frames}, so the video cannot be used.")

@@ -229,6 +229,7 @@ def _delete(video_id: UUID, sha256: str | None) -> bool:
     runs = list(row.runs.values_list("id", flat=True))
     folders = [f"runs/{run_id}" for run_id in {*map(str, runs), *begun}]
     folders.append(f"incoming/{video_id}")
+    folders += [f"clips/{recipe}" for recipe in row.clips.values_list("recipe", flat=True)]
     arrived = list(Upload.objects.filter(video=row))
     folders += [arrival(upload) for upload in arrived]
     Upload.objects.filter(video=row).delete()
