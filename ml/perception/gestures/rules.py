@@ -79,7 +79,8 @@ class Scene:
 
 
 def find(window: Window, *, end: int) -> list[Gesture]:
-    """The gestures of a window, sorted by start. `end`: last frame of the shot + 1, where a span must end."""
+    """The gestures of a window, sorted by start. `end`: first frame after the window, where what lasts to its last look
+    ends."""
     scene = scene_of(window)
     found = [best for arm in range(len(scene.arms)) for best in of_arm(scene, arm)]
     gestures = [gesture_of(scene, c, end) for c in one_per_person(found) if c.confidence >= LEAST]
@@ -398,7 +399,7 @@ def reaching(scene: Scene, number: int) -> Iterator[Candidate]:
             continue
         near = things.tip[move.start : hold.end, thing]
         least, first = float(np.nanmin(near)), float(near[0])
-        touch = np.flatnonzero(near <= TOUCH_M)
+        touch = np.flatnonzero(near <= least + TOUCH_M / 3) if least <= TOUCH_M else np.zeros(0, int)
         end = move.start + int(touch[0]) if len(touch) else hold.end
         nearest = move.start + int(np.nanargmin(near))
         terms = {
@@ -420,7 +421,7 @@ def reached(scene: Scene, number: int, move: Phase, hold: Phase) -> int | None:
     """The object a move stretches the arm towards: still, in nobody's hand, and approached from a distance."""
     arm, things = scene.arms[number], scene.things[number]
     here = slice(move.start, hold.end)
-    stretch = float(np.nanmax(arm.reach[here]) - arm.reach[move.start])
+    stretch = max(float(np.nanmax(way[here]) - way[move.start]) for way in (arm.reach, arm.out))
     best: tuple[float, int] | None = None
     for thing in range(things.tip.shape[1]):
         near = things.tip[here, thing]
