@@ -14,7 +14,8 @@ from urllib.parse import urlencode
 from django.db.models import Q, QuerySet
 
 from ml.questions.taxonomy import CATEGORIES
-from webapp.bench.models import Question
+from webapp.accounts.models import User
+from webapp.bench.models import Answer, Question
 from webapp.library.models import Project
 
 PAGE_SIZE = 50
@@ -145,33 +146,30 @@ class Page:
         return self.count > COUNT_LIMIT
 
 
-def filtered(project: Project, wanted: Wanted) -> QuerySet[Question]:
+def filtered(project: Project, wanted: Wanted, *, blind: bool) -> QuerySet[Question]:
     """The project's questions that fit the filters, in no order."""
     found = Question.objects.filter(project=project)
-    same = {
-        "state": wanted.state,
-        "category": wanted.category,
-        "difficulty": wanted.difficulty,
-        "origin": wanted.origin,
-    }
+    same = {"category": wanted.category, "difficulty": wanted.difficulty, "origin": wanted.origin}
     found = found.filter(**{name: value for name, value in same.items() if value})
+    if wanted.state:
+        alike = [state for state, looks in BLIND_STATES.items() if blind and looks == wanted.state]
+        found = found.filter(state__in=[wanted.state, *alike])
     if wanted.text:
+        words = Q(shown__icontains=wanted.text)
         number = wanted.text.lstrip("#")
-        by_number = Q(number=int(number)) if number.isascii() and number.isdigit() and len(number) < 10 else Q()
-        found = found.filter(
-            by_number | Q(text__icontains=wanted.text) if by_number else Q(text__icontains=wanted.text)
-        )
+        plain = number.isascii() and number.isdigit() and len(number) < 10
+        found = found.filter(words | Q(number=int(number)) if plain else words)
     if wanted.source:
         source = wanted.source
         found = found.filter(Q(video__source_recording__icontains=source) | Q(video__name__icontains=source))
     if wanted.stale:
-        found = found.filter(stale=True)
+        found = found.filter(Q(stale=True) | Q(doubted=True))
     return found
 
 
-def question_page(project: Project, wanted: Wanted, size: int = PAGE_SIZE) -> Page:
-    """One page of the list: two queries."""
-    found = filtered(project, wanted)
+def question_page(project: Project, wanted: Wanted, *, blind: bool, size: int = PAGE_SIZE) -> Page:
+    """One page of the list: two queries. `blind`: for somebody who may not see whether a question is disputed."""
+    found = filtered(project, wanted, blind=blind)
     count = found[: COUNT_LIMIT + 1].count()
     column, falls = SORTS[wanted.sort]
     at = _read_cursor(wanted.before or wanted.after, column)
@@ -213,3 +211,38 @@ def _beyond(column: str, at: tuple[str, int], falls: bool) -> Q:
     if not column:
         return beyond
     return Q(**{f"{column}__{side}e": value}) & (Q(**{f"{column}__{side}": value}) | beyond)
+
+
+def rows_of(page: Page, user: User, *, blind: bool) -> list[dict[str, Any]]:
+    """The rows of a page as the template places them; one query. Nothing in them tells a key."""
+    mine = set(
+        Answer.objects.filter(user=user, question__in=[one.id for one in page.questions]).values_list(
+            "question_id", flat=True
+        )
+    )
+    return [_row(question, question.id in mine, blind=blind) for question in page.questions]
+
+
+def _row(question: Question, mine: bool, *, blind: bool) -> dict[str, Any]:
+    state = BLIND_STATES.get(question.state, question.state) if blind else question.state
+    stale = question.stale or question.doubted
+    return {
+        "id": str(question.id),
+        "number": question.number,
+        "text": question.shown or question.text,
+        "address": f"/v/{question.video_id}/?question={question.id}",
+        "video": question.video.name,
+        "span": f"{question.start}–{question.end - 1}",
+        "stale": stale and not blind,
+        "stale_why": question.stale_why if stale and not blind else "",
+        "category": CATEGORIES[question.category].words,
+        "difficulty": question.difficulty,
+        "kind": "" if question.kind == "single" else KIND_WORDS[question.kind].lower(),
+        "state": state,
+        "state_words": STATE_WORDS[state],
+        "round": 1 if blind else question.round,
+        "mine": mine,
+        "draft": question.state == Question.State.DRAFT,
+        "origin": ORIGIN_WORDS[question.origin],
+        "free": "signed" if question.signed_by_id else "",
+    }
