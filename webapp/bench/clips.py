@@ -1,4 +1,4 @@
-"""Clips of questions: which one a question needs, made once, cut by a job, served with its access checked.
+"""Clips of questions: which one a question needs, made once, cut by a job.
 
 A clip belongs to the video, and every question that needs the same one has it. It is never changed: where its span,
 the project's settings or who is where changes, the question gets another.
@@ -13,21 +13,16 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import numpy as np
-from django.contrib.auth.decorators import login_required
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponseBase
-from django.views.decorators.http import require_safe
 from numpy.typing import NDArray
 
 from ml.questions.clip import ClipClock, padded, recipe
-from webapp.accounts.access import check
 from webapp.accounts.models import User
 from webapp.bench.models import Bench, Clip, Question
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.lib import storage
 from webapp.lib.errors import Refused
-from webapp.library import media
 from webapp.library.frames import frame_seconds
 from webapp.library.models import Video
 from webapp.tracks.models import Tracklet
@@ -143,17 +138,3 @@ def stored_clock(clip: Clip) -> ClipClock:
     """The clock of a clip that is cut: what is shown when."""
     with storage.local(f"{clip.folder}/frames.npz") as path:
         return ClipClock.load(path)
-
-
-@login_required
-@require_safe
-def clip_file(request: HttpRequest, clip_id: UUID) -> HttpResponseBase:
-    """clip.mp4, for members of its project. It never changes."""
-    clip = Clip.objects.select_related("video").filter(id=clip_id).first()
-    if clip is None:
-        raise Http404("There is no such page, or it is not yours to see.")
-    check(request.user, clip.video.project_id, "view")
-    if not clip.ready:
-        raise Http404("This clip is not cut yet.")
-    name = f"{clip.folder}/clip.mp4"
-    return media.serve(request, name, "video/mp4", cache=media.PRIVATE_YEAR, cap=media.OPEN_RANGE)

@@ -1,0 +1,120 @@
+"""The clip task, run in this process against the real database: from a question to two files and a ready row."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import av
+import numpy as np
+import pytest
+
+from ml.media.importer import prepare
+from ml.progress import silent
+from tests import clips
+from tests.webapp.factories import make_person, make_tracklet
+from tests.webapp.runs import write_run_folder
+from webapp.bench.clips import ensure_clip, stored_clock
+from webapp.bench.models import Bench, Clip, Question
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+from webapp.lib import storage
+from webapp.library.models import Blob, Project, Video
+from webapp.tracks.models import Run
+from workers.attempt import run, scratch
+from workers.tasks import clipping
+
+KIND, FRAMES = "variable", 162
+START, END = 40, 100
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[clips.Clip, Path]:
+    folder = tmp_path_factory.mktemp("source")
+    clip = clips.make(KIND, folder)
+    prepare(clip.path, folder / "made", silent)
+    return clip, folder / "made"
+
+
+@pytest.fixture
+def question(transactional_db: None, source: tuple[clips.Clip, Path], tmp_path: Path, monkeypatch: Any) -> Question:
+    """About 2 people who were looked for on every fifth frame of a video whose rate varies."""
+    monkeypatch.setattr("webapp.jobs.broker.send", lambda **_: True)
+    clip, made = source
+    project = Project.objects.create(slug="one", name="One")
+    facts = json.loads((made / "import.json").read_text())
+    blob = Blob.objects.create(sha256=facts["sha256"], bytes=1, suffix=".mp4", ready=True, facts=facts)
+    storage.put(clip.path, blob.original)
+    storage.put(made / "frames.npz", f"{blob.folder}/frames.npz")
+    video = Video.objects.create(
+        project=project, blob=blob, name="a.mp4", state="ready", frames=FRAMES, width=320, height=180, shots=[0]
+    )
+    manifest = write_run_folder(tmp_path / "run", people=2, frames=FRAMES)
+    seen_by = Run.objects.create(video=video, profile="embedded", manifest=manifest, state="accepted")
+    storage.put_folder(tmp_path / "run", seen_by.folder)
+    for track in range(2):
+        make_tracklet(seen_by, make_person(video), track, 0, FRAMES)
+    video.run = seen_by
+    video.save()
+    return Question.objects.create(
+        project=project, video=video, number=1, category="mutual_gaze", difficulty="medium", text="Who?",
+        start=START, end=END,
+    )  # fmt: skip
+
+
+def cut(question: Question, **settings: Any) -> tuple[Clip, Job]:
+    """The question's clip, after its job was run."""
+    bench = Bench.objects.update_or_create(project=question.project, defaults={"pad_before_s": 0, **settings})[0]
+    clip = ensure_clip(question=question, bench=bench)
+    job = Job.objects.filter(kind="clip").latest("created")
+    run(str(job.id), "test@here", clipping.work, clipping.tidy)
+    clip.refresh_from_db()
+    job.refresh_from_db()
+    return clip, job
+
+
+def test_a_question_gets_its_clip(question: Question, source: tuple[clips.Clip, Path]) -> None:
+    clip, job = cut(question, pad_after_s=0)
+    assert (job.state, job.error, clip.ready, clip.error) == ("done", "", True, "")
+    truth = source[0]
+    with storage.local(f"{clip.folder}/clip.mp4") as path, av.open(str(path)) as file:
+        numbers = [clips.read_number(f.to_ndarray(format="bgr24")) for f in file.decode(video=0)]
+        assert path.stat().st_size == clip.facts["bytes"]
+    assert numbers == truth.numbers[START:END]  # boxes and tags leave enough of the number to be read
+    clock = stored_clock(clip)
+    times = [float(time - truth.times[START]) for time in truth.times[START:END]]
+    np.testing.assert_allclose(clock.seconds, times, atol=1e-9)
+    assert [clock.source(t) for t in times] == list(range(START, END))
+    assert job.result["bytes"] == clip.facts["bytes"] and "clip" in dict(job.stages)
+    assert not scratch(job.id).exists()
+
+
+def test_a_message_that_comes_again_cuts_nothing_again(question: Question) -> None:
+    clip, job = cut(question)
+    before = clip.facts
+    again = jobs.create(project=question.project, kind="clip", queue="cpu", video=question.video,
+                        parameters=job.parameters)  # fmt: skip
+    run(str(again.id), "test@here", clipping.work, clipping.tidy)
+    again.refresh_from_db()
+    clip.refresh_from_db()
+    assert again.state == "done" and "clip" not in dict(again.stages) and clip.facts == before
+    assert storage.local_path(f"{clip.folder}/clip.mp4").exists()  # type: ignore[union-attr]
+
+
+def test_a_file_that_is_gone_is_a_sentence_and_leaves_nothing(question: Question) -> None:
+    assert question.video.blob is not None
+    storage.delete_tree(question.video.blob.original)
+    clip, job = cut(question, rendering="grasp", blur_faces=True)
+    assert job.state == "failed" and "there is no such file" in job.error and clip.error == job.error
+    assert not clip.ready and not storage.local_path(clip.folder).exists()  # type: ignore[union-attr]
+
+
+def test_a_run_that_is_gone_is_a_sentence(question: Question) -> None:
+    bench = Bench.objects.create(project=question.project)
+    ensure_clip(question=question, bench=bench)
+    Run.objects.all().delete()
+    job = Job.objects.get(kind="clip")
+    run(str(job.id), "test@here", clipping.work, clipping.tidy)
+    job.refresh_from_db()
+    assert job.error == "The run that says who is where is gone; ask for the clip again."
