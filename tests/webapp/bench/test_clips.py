@@ -109,11 +109,12 @@ def test_somebody_merged_has_the_tag_of_the_other(film: Video) -> None:
 def test_a_clean_clip_needs_no_run(film: Video) -> None:
     film.run = None
     film.save()
-    clip = ensure_clip(question=ask(film, 200, 250), bench=bench_of(film, rendering="clean"))
+    question = ask(film, 200, 250)
+    clip = ensure_clip(question=question, bench=bench_of(film, rendering="clean"))
     assert clip.person_map == {} and Job.objects.get(kind="clip").parameters["seen_by"] is None
     for wanted in ({"rendering": "tags"}, {"rendering": "clean", "blur_faces": True}):
         with pytest.raises(Refused, match="run perception first"):
-            ensure_clip(question=ask(film, 200, 250, 9), bench=bench_of(film, **wanted))
+            ensure_clip(question=question, bench=bench_of(film, **wanted))
 
 
 def test_a_video_without_pictures_has_no_clips(film: Video) -> None:
