@@ -5,6 +5,8 @@ Selections, each a set of events:
         marked events of modality M (gaze, gesture; required). All other fields are optional: of one of these types;
         with all these persons in that role (ROLE "person": in any); sharing a frame with [a, b)
   ["event", ID]               that very event, which the question describes beyond doubt
+  ["event", ID, {"type": T, "roles": {ROLE: [ID..]}, "span": [a, b)}]
+        likewise, as long as it is marked exactly so: for questions that print its times and persons
   ["either", A, B]            events of A and events of B
   ["overlapping", A, B]       events of A that share a frame with another event, one of B
   ["after", A, B, S]          events of A that start after another event, one of B, has ended, at most S seconds later
@@ -63,7 +65,10 @@ class Events:
 
 @dataclass(frozen=True, slots=True)
 class One:
+    """`marked`: type, sorted roles and span with which it must be marked still."""
+
     id: str
+    marked: tuple[str, tuple[tuple[str, str], ...], tuple[int, int]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,8 +191,8 @@ def selection(tree: Any, place: str, depth: int = 0) -> Selection:
         _arity(tree, place, 1)
         return _events(args[0], f"{place}[1]")
     if word == "event":
-        _arity(tree, place, 1)
-        return One(_text(args[0], f"{place}[1]"))
+        _arity(tree, place, 2 if len(args) == 2 else 1)
+        return One(_text(args[0], f"{place}[1]"), _marked(args[1], f"{place}[2]") if len(args) == 2 else None)
     if word in ("first", "last", "longest"):
         _arity(tree, place, 1)
         return Extreme(word, selection(args[0], f"{place}[1]", depth + 1))
@@ -273,6 +278,13 @@ def _events(tree: Any, place: str) -> Events:
         _roles(tree.get("roles") or {}, f"{place}.roles"),
         None if tree.get("during") is None else span(tree["during"], f"{place}.during"),
     )
+
+
+def _marked(tree: Any, place: str) -> tuple[str, tuple[tuple[str, str], ...], tuple[int, int]]:
+    if not isinstance(tree, Mapping) or set(tree) != {"type", "roles", "span"}:
+        raise fail(place, "an object of type, roles and span", tree)
+    type = _one_of(tree["type"], KNOWN_TYPES, f"{place}.type")
+    return type, _roles(tree["roles"], f"{place}.roles"), span(tree["span"], f"{place}.span")
 
 
 def _roles(tree: Any, place: str) -> tuple[tuple[str, str], ...]:

@@ -160,7 +160,12 @@ def _truths(proof: Proof, found: Known, table: Table) -> dict[str, Truth]:
 
 def _gaps(table: Table) -> list[str]:
     """What left answers open, in sentences with slots."""
-    gone = [f"The event {slots.literal(id)} is not among the confirmed ones." for id in sorted(table.gone)]
+    gone = [
+        f"The event {slots.literal(id)} is no longer marked as it was."
+        if id in table.by_id
+        else f"The event {slots.literal(id)} is not among the confirmed ones."
+        for id in sorted(table.gone)
+    ]
     return gone + [
         f"Not all {modality} events are marked from {slots.time(a)} to {slots.time(b)}, so one may be missing."
         for modality, (a, b) in sorted(table.missing)

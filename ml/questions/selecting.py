@@ -74,7 +74,7 @@ def _events(node: Events, table: Table) -> Chosen:
 
 def _one(node: One, table: Table) -> Chosen:
     bounds = table.by_id.get(node.id)
-    if bounds is None:
+    if bounds is None or (node.marked is not None and node.marked != _marked(bounds)):
         table.gone.add(node.id)
         return _made([], lambda window: True)
     return _made([Member(bounds, True)], lambda window: False, frozenset({node.id}))
@@ -93,6 +93,11 @@ def _either(a: Chosen, b: Chosen) -> Chosen:
         a.some or b.some,
         a.anchors | b.anchors,
     )
+
+
+def _marked(bounds: Bounds) -> tuple[str, tuple[tuple[str, str], ...], Span]:
+    event = bounds.event
+    return event.type, tuple(sorted((role, person) for person, role in event.roles)), (event.start, event.end)
 
 
 def overlap(a: Bounds, b: Bounds) -> bool | None:
@@ -160,9 +165,8 @@ def _related(node: Overlapping | After, table: Table) -> Chosen:
             members.append(Member(member.bounds, bool(found) and member.sure, member.via | via))
 
     def hides(window: Span) -> bool:
-        if not a.hides(window):
-            return False
-        return any(a.hides(reach(other.bounds)) for other in b.members) or b.hides(whole)
+        near = any(a.hides(reach(other.bounds)) for other in b.members) or b.hides(whole)
+        return near and a.hides(window)
 
     anchors = a.anchors | b.anchors | {other.bounds.event.id for other in b.members}
     return _made(members, hides, anchors)

@@ -41,7 +41,7 @@ def _all(chosen: Chosen, members: Iterable[Member]) -> set[str]:
 def _shows(expr: Reduction, member: Member, value: Value) -> bool:
     """Whether the member is one of those that make the value right."""
     event = member.bounds.event
-    if expr.word not in ("who", "most", "type"):
+    if expr.word not in ("who", "most", "type") or (expr.word == "most" and not isinstance(value, str)):
         return True
     stated = {value} if isinstance(value, str) else set(value) if isinstance(value, tuple) else set()
     has = (

@@ -1,0 +1,62 @@
+"""What a template proposes, before it is proven: a question, what it asks of the facts, and answers to choose from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from ml.questions.facts import Event, Span
+from ml.questions.scene import Scene
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A possible answer: its text with slots, its value, and how plausible it is as a wrong one (0: most)."""
+
+    text: str
+    value: Any
+    rank: int = 1
+
+
+@dataclass
+class Idea:
+    """`wordings`: ways to ask, with slots, of which one is drawn. `ask`: the expression (JSON). `choices`: the key is
+    whichever proves true. `several`: more than one choice may be true, one of which becomes the key; else the idea is
+    given up. `span`: what the clip must show. `about`: persons the question names. `sentences`: of an open item, each
+    with what it claims. `whole`: all choices are options.
+    """
+
+    wordings: list[str]
+    ask: list[Any]
+    choices: list[Choice]
+    span: Span
+    about: tuple[str, ...] = ()
+    several: bool = False
+    whole: bool = False
+    sentences: list[tuple[str, list[list[Any]]]] = field(default_factory=list)
+    kind: str = "single"
+
+
+def that(event: Event) -> list[Any]:
+    """The very event, marked as it is now: for questions whose text prints its times and persons."""
+    roles: dict[str, list[str]] = {}
+    for person, role in sorted(event.roles):
+        roles.setdefault(role, []).append(person)
+    return ["event", event.id, {"type": event.type, "roles": roles, "span": [event.start, event.end]}]
+
+
+Template = Callable[[Scene], Iterator[Idea]]
+REGISTRY: dict[str, tuple[str, Template]] = {}  # name -> category, template
+
+
+def template(category: str) -> Callable[[Template], Template]:
+    """Register a template under its function's name."""
+
+    def register(function: Template) -> Template:
+        name = function.__name__
+        assert name not in REGISTRY
+        REGISTRY[name] = (category, function)
+        return function
+
+    return register

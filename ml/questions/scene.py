@@ -1,0 +1,92 @@
+"""The facts as templates look at them: events by kind in a drawn order, windows to ask about, people to name."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from random import Random
+
+from ml.questions.facts import Event, Facts, Span
+
+PRINTED_S = 0.1  # questions print times to a tenth of a second: a window's edge may be off by half of it
+
+
+class Scene:
+    """One video with one source of chance; everything drawn comes from `rng`, so the same seed gives the same."""
+
+    def __init__(self, facts: Facts, rng: Random) -> None:
+        self.facts, self.rng = facts, rng
+        frame_s = float(facts.seconds[-1] - facts.seconds[0]) / max(facts.frames, 1)
+        self.margin = max(facts.step, math.ceil(PRINTED_S / frame_s)) if frame_s else facts.step
+        self.second = max(1, round(1.0 / frame_s)) if frame_s else 1  # frames
+        self.people = [person.id for person in facts.persons]
+        self._visible = {person.id: person.visible for person in facts.persons}
+
+    def events(self, modality: str, *types: str) -> list[Event]:
+        """Events of the modality (of these types), shuffled."""
+        found = [e for e in self.facts.events if e.modality == modality and (not types or e.type in types)]
+        found.sort(key=lambda event: (event.start, event.end, event.id))
+        self.rng.shuffle(found)
+        return found
+
+    def shot(self, frame: int) -> Span:
+        """The shot that holds the frame."""
+        cuts = sorted({0, *self.facts.cuts, self.facts.frames})
+        at = bisect_right(cuts, frame)
+        return cuts[at - 1], cuts[min(at, len(cuts) - 1)]
+
+    def around(self, *events: Event, pad: int | None = None) -> Span:
+        """A window that surely holds some of every event: its hull, padded where an event is short, inside its shot.
+
+        `pad` frames on either side; drawn where not given.
+        """
+        start, end = min(event.start for event in events), max(event.end for event in events)
+        short = min(event.end - event.start for event in events) <= self.margin + 1
+        least = self.margin + 1 if short else 0
+        extra = self.rng.choice((0, 0, self.margin, 2 * self.margin)) if pad is None else pad
+        low, high = self.shot(start)[0], self.shot(end - 1)[1]
+        return max(low, start - max(least, extra)), min(high, end + max(least, extra))
+
+    def visible(self, window: Span) -> list[str]:
+        """Persons who are in the picture at some time of the window, in the order of their numbers."""
+        return [id for id in self.people if any(a < window[1] and window[0] < b for a, b in self._visible[id])]
+
+    def sees(self, window: Span, persons: Iterable[str]) -> bool:
+        """Whether all these persons are in the picture at some time of the window."""
+        return set(persons) <= set(self.visible(window))
+
+    def shuffled(self, things: Sequence[str]) -> list[str]:
+        return self.rng.sample(list(things), len(things))
+
+    def windows(self, least: int, *modalities: str) -> list[Span]:
+        """Stretches of a shot with at least so many events of the modalities, at most 40 seconds long; drawn.
+
+        Their edges keep a margin from every such event, and no two share more than half of their time.
+        """
+        events = [event for modality in modalities for event in self.events(modality)]
+        events.sort(key=lambda event: (event.start, event.end, event.id))
+        found: list[Span] = []
+        for first, one in enumerate(events):
+            low, high = self.shot(one.start)
+            start, end = max(low, one.start - 2 * self.margin), one.end
+            for last in range(first, min(first + 12, len(events))):
+                end = max(end, events[last].end)
+                window = (start, min(high, end + 2 * self.margin))
+                if events[last].start >= high or window[1] - start > 40 * self.second:
+                    break
+                if last - first + 1 >= least and not self._cuts(events, first, last, window):
+                    found.append(window)
+        return self._apart(self.rng.sample(found, len(found)))
+
+    def _cuts(self, events: list[Event], first: int, last: int, window: Span) -> bool:
+        """Whether an event that starts before the first or after the last one is close to the window."""
+        near = (window[0] - self.margin, window[1] + self.margin)
+        return any(near[0] < event.end and event.start < near[1] for event in (*events[:first], *events[last + 1 :]))
+
+    def _apart(self, windows: list[Span]) -> list[Span]:
+        kept: list[Span] = []
+        for a, b in windows:
+            if all(min(b, d) - max(a, c) <= 0.5 * min(b - a, d - c) for c, d in kept):
+                kept.append((a, b))
+        return kept
