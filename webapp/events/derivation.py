@@ -26,6 +26,7 @@ from webapp.accounts.models import User
 from webapp.events import ledger, rows
 from webapp.events.models import Derivation, Edit, Event, Participation
 from webapp.events.rows import Row
+from webapp.events.rules import modality_of
 from webapp.events.services import Change
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
@@ -54,9 +55,16 @@ class Draft:
     proposals: list[Row]
 
 
+GAZE = "gaze"  # what proposals of the gaze rules come from; a gesture's come from its detector (see `gesturing`)
+
+
 @dataclass(frozen=True)
 class Known:
-    """An event that is there: what it is now, and what the rules said of it."""
+    """An event that is there: what it is now, and what the rules said of it.
+
+    `own`: nothing but what is compared now ever proposed it. Another source's event keeps that source's view: a
+    proposal that matches it is let go, and it is never changed or removed.
+    """
 
     id: str
     type: str
@@ -65,6 +73,7 @@ class Known:
     roles: tuple[tuple[str, str], ...]
     human: bool
     machine: Row | None
+    own: bool = True
 
 
 def request_derivation(
@@ -132,6 +141,7 @@ def difference(proposals: Sequence[Row], known: Sequence[Known]) -> dict[str, li
     free = list(range(len(proposals)))
     attached: dict[str, Row] = {}
     humans = [k for k in known if k.human]
+    own = [k for k in humans if k.own]
     for now in (True, False):  # first what the event is now, then what the rules first proposed
         targets = [k for k in humans if k.id not in attached and (now or k.machine)]
         pairs = match_events(
@@ -143,7 +153,7 @@ def difference(proposals: Sequence[Row], known: Sequence[Known]) -> dict[str, li
         free = [i for n, i in enumerate(free) if n not in taken]
     # what a human rejected, trimmed or re-roled does not come back beside itself
     free = [i for i in free if not any(_covers(k, proposals[i]) for k in humans)]
-    untouched = [k for k in known if not k.human]
+    untouched = [k for k in known if not k.human and k.own]
     pairs = match_events(
         [spans.of(proposals[i]) for i in free], [spans.target(k, True) for k in untouched], SAME_EVENT_TIOU
     )
@@ -158,7 +168,7 @@ def difference(proposals: Sequence[Row], known: Sequence[Known]) -> dict[str, li
         "changed": changed,
         "removed": [k.id for n, k in enumerate(untouched) if n not in kept],
         "attached": [
-            {"id": k.id, "machine": attached.get(k.id)} for k in humans if _said(attached.get(k.id)) != _said(k.machine)
+            {"id": k.id, "machine": attached.get(k.id)} for k in own if _said(attached.get(k.id)) != _said(k.machine)
         ],
     }
 
@@ -208,10 +218,22 @@ def _roles(pairs: Any) -> tuple[tuple[str, str], ...]:
     return tuple(sorted((str(person), str(role)) for person, role in pairs))
 
 
-def known_events(video: Video) -> list[Known]:
-    """Every shared event of the video; persons as their roots, so that a merge does not make events look new."""
+def source_of(machine: Row | None) -> str | None:
+    """What proposed an event: `GAZE`, or the name of a gesture detector; None for one that nothing proposed."""
+    return None if machine is None else str(machine.get("detector", GAZE))
+
+
+def known_events(video: Video, source: str = GAZE) -> list[Known]:
+    """The shared events that a source's proposals are compared with: those of its modality, and what it proposed
+    before. Persons as their roots, so that a merge does not make events look new.
+    """
     roots = roots_of(video)
-    found = Event.objects.filter(video=video, set__kind__in=["proposal", "working"]).select_related("set")
+    modality = Q(modality="gaze" if source == GAZE else "gesture")
+    before = Q(machine__isnull=False) & (
+        Q(machine__detector__isnull=True) if source == GAZE else Q(machine__detector=source)
+    )
+    found = Event.objects.filter(modality | before, video=video, set__kind__in=["proposal", "working"])
+    found = found.select_related("set")
     return [
         Known(
             id=str(e.id),
@@ -221,6 +243,7 @@ def known_events(video: Video) -> list[Known]:
             roles=_roles((roots[str(p.person_id)], p.role) for p in e.participations.all()),
             human=e.set.kind == "working",
             machine=e.machine and _rooted(e.machine, roots),
+            own=source_of(e.machine) in ((None, source) if e.set.kind == "working" else (source,)),
         )
         for e in found.prefetch_related("participations").order_by("start", "id")
     ]
@@ -280,17 +303,21 @@ def apply(*, derivation: Derivation, user: User | None) -> Edit:
         derivation = Derivation.objects.select_for_update().get(id=derivation.id)
         if derivation.applied is not None or derivation.revision != video.revision:
             raise Stale(kind="derivation", id=str(derivation.id), base=derivation.revision, theirs=None)
-        wanted = derivation.difference
-        changes = [
-            *_add(video, wanted["added"]),
-            *_change(video, wanted["changed"]),
-            *_remove(video, wanted["removed"]),
-            *_attach(video, wanted["attached"]),
-        ]
+        changes = write(video, derivation.difference)
         derivation.applied = timezone.now()
         derivation.save(update_fields=["applied"])
         Derivation.objects.filter(video=video, applied=None).delete()
         return ledger.record(video=video, user=user, id=uuid.uuid4(), kind="events.derive", changes=changes)
+
+
+def write(video: Video, wanted: Row) -> list[Change]:
+    """Write a difference; the caller holds the video's row lock and keeps the changes in the ledger."""
+    return [
+        *_add(video, wanted["added"]),
+        *_change(video, wanted["changed"]),
+        *_remove(video, wanted["removed"]),
+        *_attach(video, wanted["attached"]),
+    ]
 
 
 def _add(video: Video, proposals: list[Row]) -> list[Change]:
@@ -300,14 +327,14 @@ def _add(video: Video, proposals: list[Row]) -> list[Change]:
             id=uuid.uuid4(),
             video=video,
             set=home,
-            modality="gaze",
+            modality=modality_of(machine["type"]),
             type=machine["type"],
             start=machine["start"],
             end=machine["end"],
             confidence=machine["confidence"],
             details=machine["details"],
             machine=machine,
-            origin=Event.Origin.RULE,
+            origin=machine.get("origin", Event.Origin.RULE),
         )
         for machine in proposals
     ]
