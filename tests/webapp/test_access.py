@@ -117,6 +117,7 @@ TABLE = [
     Row("GET", f"{API}/videos/<uuid:video_id>/bundle", "viewer"),
     Row("GET", f"{API}/videos/<uuid:video_id>/frames", "viewer"),
     Row("GET", f"{API}/videos/<uuid:video_id>/changes", "viewer"),
+    Row("GET", f"{API}/videos/<uuid:video_id>/graph", "viewer"),
     Row("GET", f"{API}/videos/<uuid:video_id>/undoable", "annotator"),
     Row("GET", f"{API}/videos/<uuid:video_id>/stream", "viewer"),
     Row("POST", f"{API}/videos/<uuid:video_id>/edits", "annotator", SOME_EDIT),

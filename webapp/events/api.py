@@ -13,7 +13,7 @@ from ninja import Router, Schema
 from pydantic import Field
 
 from webapp.accounts.access import check, project_for, video_for
-from webapp.events import derivation, ledger, queries, services
+from webapp.events import derivation, graph, ledger, queries, services
 from webapp.events.models import Derivation, Event
 from webapp.jobs.models import Job
 from webapp.lib import live
@@ -75,6 +75,14 @@ def get_frames(request: UserRequest, video_id: UUID) -> HttpResponse:
 @router.get("/videos/{uuid:video_id}/changes")
 def get_changes(request: UserRequest, video_id: UUID, since: int) -> dict[str, Any]:
     return queries.changes_since(video_for(request.user, video_id, "view"), since)
+
+
+@router.get("/videos/{uuid:video_id}/graph")
+def get_graph(
+    request: UserRequest, video_id: UUID, start: int | None = None, end: int | None = None, preset: str = "strict"
+) -> dict[str, Any]:
+    """Events and their links; of the frames [start, end) where these are given."""
+    return graph.graph_columns(video_for(request.user, video_id, "view"), start, end, preset)
 
 
 @router.get("/videos/{uuid:video_id}/undoable")

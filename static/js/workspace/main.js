@@ -9,6 +9,7 @@ import { Dialogs } from "./dialogs.js";
 import { clamp, h, useSprite } from "./dom.js";
 import { EditQueue } from "./edits.js";
 import { Glyphs } from "./glyphs.js";
+import { Graph } from "./graph.js";
 import { Help } from "./help.js";
 import { Inspector } from "./inspector/inspector.js";
 import { Keys } from "./keys.js";
@@ -65,6 +66,7 @@ async function start() {
   performance.mark("workspace-answered");
   const times = new Times(new Float64Array(frames));
   const workspace = build({ api, glyphs, bundle, times, database: await asked.database });
+  if (workspace.asked.question) await openQuestion(workspace);
   root.dataset.ready = "events";
   await workspace.queue.open();
   if (asked.ribbon) await addRun(workspace, asked.ribbon);
@@ -102,7 +104,7 @@ function build({ api, glyphs, bundle, times, database }) {
     sizes: page.preferences.panels ?? {},
     save: (sizes) => savePreference(api, { panels: sizes }),
   });
-  const workspace = { ...shared, undo, timeline, overlay, inspector, panels, video, times };
+  const workspace = { ...shared, undo, timeline, overlay, inspector, panels, video, times, asked: address };
   Object.assign(workspace, moves(workspace));
   workspace.dialogs = new Dialogs({ ...shared, overlay });
   workspace.live = new Live({
@@ -125,13 +127,14 @@ function build({ api, glyphs, bundle, times, database }) {
   });
   new Transport({ ...shared, root: $("#player"), overlay, video });
   workspace.toolbar = new Toolbar({ ...shared, root: $("#timeline"), workspace });
+  workspace.graph = new Graph(workspace);
   new Saving({ ...shared, username: page.user.username });
   new Banners({ ...shared, root: $("#banners"), live: workspace.live });
   new Strip({ ...shared, root: $("#strip"), inspector, panels });
   new Twin({ ...shared, root: $("#twin") });
   watch(workspace);
   open(workspace, address);
-  new Address(shared);
+  new Address({ ...shared, question: address.question });
   return workspace;
 }
 
@@ -211,6 +214,12 @@ function watch({ store, player, actions, timeline, live, overlay, window }) {
     $("#triage-next").search = actions.triage === "all" ? "?start=1" : `?start=1&type=${actions.triage}`;
     $("#triage-next").hidden = false;
   });
+}
+
+/** A question of the bench, beside the events its proof is made of; its script is fetched only then. */
+async function openQuestion(workspace) {
+  const bench = await import("../bench/question.js");
+  await bench.openQuestion(workspace, workspace.asked.question, workspace.asked);
 }
 
 async function addRun({ store, player, timeline, overlay, actions, inspector, times }, asked) {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ml.social.graph import GRASP_COMPAT, STRICT, GraphEvent, build
 from tests.ml.social.graph.cases import gaze, gesture
 
@@ -16,7 +18,7 @@ def test_of_two_duplicates_the_one_with_less_confidence_goes() -> None:
 
 
 def test_a_duplicate_is_of_the_same_source_type_and_people_and_overlaps() -> None:
-    low = {"confidence": 0.5}
+    low: dict[str, Any] = {"confidence": 0.5}
     assert kept(gaze("a", 1, 3), gaze("b", 2, 4, type="joint_attention", **low)) == ["a", "b"]
     assert kept(gaze("a", 1, 3, "ab"), gaze("b", 2, 4, "ac", **low)) == ["a", "b"]
     assert kept(gaze("a", 1, 3, "ab"), gaze("b", 2, 4, "ba", **low)) == ["a"]  # the set counts, not the order
