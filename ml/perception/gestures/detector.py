@@ -16,7 +16,21 @@ from typing import Any, ClassVar
 
 from ml.media.files import write_json
 from ml.media.index import sample_frames
-from ml.perception.gestures import candidates, rules
+from ml.perception.gestures import (
+    aim,
+    arms,
+    candidates,
+    giving,
+    grasp,
+    pointing,
+    reaching,
+    rules,
+    scene,
+    shapes,
+    showing,
+    things,
+    window,
+)
 from ml.perception.gestures.candidates import Arms, Stretch
 from ml.perception.gestures.look import Eyes, Seen, Wanted, laid_out, look_at
 from ml.perception.gestures.protocol import Footage, Found, Gesture, Share
@@ -26,6 +40,10 @@ COARSE, FINE = 2.0, 10.0  # looks per second
 PIECE_S = 60.0
 OBJECTS_EVERY = 2  # fine looks
 COARSE_SHARE = 0.5  # of a shot's progress
+NUMBERS = (int, float, dict)
+THRESHOLDS = (
+    candidates, window, arms, shapes, grasp, things, aim, scene, pointing, showing, giving, reaching, rules,
+)  # fmt: skip
 
 
 class Rules:
@@ -44,8 +62,7 @@ class Rules:
         return {
             "coarse_rate": COARSE,
             "fine_rate": FINE,
-            "candidates": constants(candidates),
-            "rules": constants(rules),
+            **{module.__name__.rpartition(".")[2]: constants(module) for module in THRESHOLDS},
         }
 
     def detect(self, footage: Footage, shot: int, *, work: Path, progress: Share) -> Found:
@@ -126,9 +143,9 @@ class Rules:
         return seen, spent
 
 
-def constants(module: Any) -> dict[str, float]:
+def constants(module: Any) -> dict[str, Any]:
     """The numbers a module is written with."""
-    return {name: value for name, value in vars(module).items() if name.isupper() and isinstance(value, (int, float))}
+    return {name: value for name, value in vars(module).items() if name.isupper() and isinstance(value, NUMBERS)}
 
 
 def add(found: Found, stage: str, account: dict[str, Any]) -> None:

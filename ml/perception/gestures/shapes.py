@@ -6,7 +6,7 @@ import numpy as np
 
 from ml.perception.gestures.window import Array
 
-OUT, FOLDED, STRAIGHT, CLEARLY = 1.6, 1.35, 0.9, 0.25
+OUT, FOLDED, STRAIGHT, CLEARLY, CLOSED = 1.6, 1.35, 0.9, 0.25, 1.4
 
 
 def ratios(hand: Array) -> Array:
@@ -29,3 +29,9 @@ def is_pointing(hand: Array) -> Array:
     with np.errstate(invalid="ignore"):
         folded = (rest < FOLDED).sum(0) >= 2
         return (index > OUT) & (straight > STRAIGHT) & folded & (index > rest.max(0) + CLEARLY)
+
+
+def is_fist(hands: Array) -> bool:
+    """Whether most of the hands that are known (N x 21 x 2) are closed: half of the fingertips are near the wrist."""
+    known = hands[np.isfinite(hands).all(axis=(1, 2))]
+    return bool((np.median(ratios(known), axis=-1) < CLOSED).mean() > 0.5) if len(known) else False
