@@ -13,6 +13,7 @@ from ninja.security import SessionAuth
 
 from webapp.accounts import api as accounts
 from webapp.accounts.failures import CSRF_SENTENCE
+from webapp.bench import api as bench
 from webapp.events import api as events
 from webapp.jobs import api as jobs
 from webapp.jobs.services import JobError
@@ -21,7 +22,7 @@ from webapp.library import api as library
 from webapp.tracks import api as tracks
 
 api = NinjaAPI(version="1", urls_namespace="api", auth=SessionAuth(csrf=True), docs_url=None, openapi_url=None)
-for router in (accounts.router, library.router, tracks.router, events.router, jobs.router):
+for router in (accounts.router, library.router, tracks.router, events.router, bench.router, jobs.router):
     api.add_router("", router)
 
 

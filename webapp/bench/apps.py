@@ -8,7 +8,11 @@ class BenchConfig(AppConfig):
     label = "bench"
 
     def ready(self) -> None:
-        from webapp.bench.clips import follow_clip
+        from webapp.bench import clips, proving, withdrawal
+        from webapp.events import ledger
         from webapp.jobs.services import follow
+        from webapp.library.services import before_erasing
 
-        follow("clip", follow_clip)
+        ledger.follow(proving.doubt)
+        before_erasing(withdrawal.scrub)
+        follow("clip", clips.follow_clip)

@@ -43,12 +43,15 @@ class Verdict:
 
 @dataclass
 class Proved:
-    """What running a video's proofs changed. `fell`: (number, why) of questions that stood and do not any more."""
+    """What running a video's proofs found. `down`: (number, why) of all questions that do not stand; `fell`: of those
+    that stood before, or fell for another reason; `rose`: numbers of those that stand again.
+    """
 
     video: UUID
     revision: int
     proofs: int = 0
     standing: int = 0
+    down: list[tuple[int, str]] = field(default_factory=list)
     fell: list[tuple[int, str]] = field(default_factory=list)
     rose: list[int] = field(default_factory=list)
 
@@ -160,6 +163,8 @@ def _keep(question: Question, verdict: Verdict, revision: int, result: Proved) -
     before, said = question.stale, question.stale_why
     result.proofs += 1
     result.standing += verdict.stands
+    if not verdict.stands:
+        result.down.append((question.number, verdict.why))
     if not verdict.stands and verdict.why != said:
         result.fell.append((question.number, verdict.why))
     elif verdict.stands and said:

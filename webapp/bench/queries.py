@@ -14,17 +14,19 @@ from django.db.models import Count
 from django.utils import timezone
 
 from ml.questions.taxonomy import CATEGORIES
+from webapp.accounts.access import role_in
 from webapp.accounts.models import User
 from webapp.accounts.permissions import Role
-from webapp.bench import answering, quotas, services, wording
+from webapp.bench import answering, clips, quotas, services, wording
 from webapp.bench.access import may_see_keys
 from webapp.bench.models import Adjudication, Answer, KeySeen, Lease, Question
 from webapp.events.models import Event
-from webapp.library.models import Project
+from webapp.library.models import Project, Video
 
 State = Question.State
 DECIDED = (State.ACCEPTED, State.RESERVE, State.REJECTED, State.RETIRED)
 OPEN = (State.ANSWERING, State.DISPUTED)
+MOST_OF_VIDEO = 1000
 
 
 def sees_key(question: Question, role: Role) -> bool:
@@ -41,15 +43,17 @@ def public_state(question: Question, role: Role) -> str:
 # One question
 
 
-def blind(question: Question, role: Role, *, order: list[str] | None = None) -> dict[str, Any]:
+def blind(question: Question, user: User, *, order: list[str] | None = None) -> dict[str, Any]:
     """A question without anything that tells its key. `order`: option ids as the reader's lease has them.
 
-    Times in the text are the clip's; three queries and one file at most.
+    Times in the text are the clip's; a fixed number of queries, and one file.
     """
     bench = services.bench_of(question.project)
     names = wording.names_of([question.video_id])
     seconds = wording.seconds_of(question.video)
-    start, end = wording.clip_span(question, seconds, bench.pad_before_s, bench.pad_after_s)
+    clip = question.clip
+    span = (clip.start, clip.end) if clip else clips.clip_span(question=question, bench=bench, seconds=seconds)
+    start, end = span
     clock = wording.clock_from(seconds, start)
     place = {id: n for n, id in enumerate(order or [])}
     options = sorted(question.options, key=lambda option: place.get(option["id"], 0))
@@ -62,11 +66,11 @@ def blind(question: Question, role: Role, *, order: list[str] | None = None) -> 
         "kind": question.kind,
         "text": wording.printed(question.text, names, clock),
         "options": [{"id": o["id"], "text": wording.printed(o["text"], names, clock)} for o in options],
-        "state": public_state(question, role),
+        "state": public_state(question, role_in(user, question.project_id) or "viewer"),
         "stale": question.stale,
         "video": str(question.video_id),
         "video_name": question.video.name,
-        "clip": wording.clip_row(question.clip),
+        "clip": wording.clip_row(clip),
         "clip_start": start,
         "clip_end": end,
         "clip_start_s": float(seconds[start]),
@@ -78,21 +82,22 @@ def blind(question: Question, role: Role, *, order: list[str] | None = None) -> 
 def task(lease: Lease) -> dict[str, Any]:
     """What a rater gets: the question blind, options in their own order, and how long the place is theirs."""
     left = (lease.until - timezone.now()).total_seconds()
-    question = blind(lease.question, "annotator", order=lease.order)
+    question = blind(lease.question, lease.user, order=lease.order)
     for told in ("state", "stale"):
         question.pop(told)
     return {"question": question, "until": lease.until.isoformat(), "left_s": round(max(0.0, left), 1)}
 
 
-def whole(question: Question, role: Role) -> dict[str, Any]:
+def whole(question: Question, user: User) -> dict[str, Any]:
     """Everything: what `blind` has and key, values, proof, its marks on the timeline, trace, answers, adjudications.
 
     Answers and adjudications come round by round; those of a round that still runs are for nobody.
     """
-    row = blind(question, role)
+    row = blind(question, user)
     names = wording.names_of([question.video_id])
     seconds = wording.seconds_of(question.video)
     source = wording.clock_from(seconds)
+    used = marks(question)
     values = {option["id"]: option.get("value") for option in question.options}
     return row | {
         "options": [option | {"value": values[option["id"]]} for option in row["options"]],
@@ -107,7 +112,8 @@ def whole(question: Question, role: Role) -> dict[str, Any]:
         "raw_reasoning": question.reasoning,
         "proof": question.proof,
         "free_form": question.proof is None,
-        "marks": marks(question),
+        "marks": used,
+        "sentence": wording.sentence_of(used, names, source),
         "start": question.start,
         "end": question.end,
         "origin": question.origin,
@@ -172,6 +178,27 @@ def _adjudication(said: Adjudication) -> dict[str, Any]:
         "reason": said.reason,
         "created": said.created.isoformat(),
     }
+
+
+def of_video(video: Video, role: Role) -> list[dict[str, Any]]:
+    """A video's questions by number, as its workspace lists them: no keys. One query."""
+    found = Question.objects.filter(video=video).exclude(state=State.REJECTED).order_by("number")
+    return [
+        {
+            "id": str(question.id),
+            "number": question.number,
+            "category": question.category,
+            "category_words": CATEGORIES[question.category].words,
+            "difficulty": question.difficulty,
+            "kind": question.kind,
+            "text": question.shown,
+            "state": public_state(question, role),
+            "stale": question.stale,
+            "start": question.start,
+            "end": question.end,
+        }
+        for question in found[:MOST_OF_VIDEO]
+    ]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

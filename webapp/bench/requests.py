@@ -18,7 +18,7 @@ from webapp.library.models import Project, Video
 MOST = 1000  # questions of one video and category
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)  # on the path of saves
 def request_proofs(*, video: Video, user: User | None) -> Job:
     """Queue a run of all proofs of a video. Asked again while one waits, the answer is the same job."""
     waiting = Job.objects.filter(video_id=video.id, kind="prove", state=Job.State.QUEUED).first()

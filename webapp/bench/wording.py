@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ml.formats.errors import FormatError
 from ml.questions.slots import render
-from webapp.bench.models import Clip, Question
+from webapp.bench.models import Clip
 from webapp.library.frames import frame_seconds
 from webapp.library.models import Video
 from webapp.tracks.models import Person
@@ -48,19 +48,6 @@ def clock_from(seconds: NDArray[np.float64], start: int = 0) -> Clock:
     return clock
 
 
-def clip_span(question: Question, seconds: NDArray[np.float64], before_s: float, after_s: float) -> tuple[int, int]:
-    """[start, end) in source frames of the clip a question is shown with: its cut clip's, else its span with padding.
-
-    Padding ends at the video's ends. The first frame is the one shown `before_s` before the question's start.
-    """
-    if question.clip is not None:
-        return question.clip.start, question.clip.end
-    frames = len(seconds) - 1
-    start = int(np.searchsorted(seconds[:frames], seconds[question.start] - before_s - 1e-9))
-    end = int(np.searchsorted(seconds[:frames], seconds[question.end] + after_s - 1e-9))
-    return min(start, question.start), max(min(end, frames), question.end)
-
-
 def printed(text: str, names: Mapping[str, str], clock: Clock) -> str:
     """The text with its slots filled; a text that cannot be printed says why in its place, and breaks no page."""
     try:
@@ -78,6 +65,23 @@ def clip_row(clip: Clip | None) -> dict[str, Any] | None:
         "start": clip.start,
         "end": clip.end,
         "rendering": clip.rendering,
+        "url": f"/clips/{clip.id}/clip.mp4",
         "ready": clip.ready,
         "error": clip.error,
     }
+
+
+def sentence_of(marks: Iterable[Mapping[str, Any]], names: Mapping[str, str], clock: Clock) -> str:
+    """What a proof rests on, for reviewers: "Rests on mutual gaze of Person 0 and Person 2 (3.0 to 5.0 s)." """
+    told = []
+    for mark in marks:
+        people = [names.get(person, "somebody") for person, _ in mark["participants"]]
+        roles = {role for _, role in mark["participants"]}
+        if roles <= {"member"}:
+            who = " and ".join(people)
+        else:
+            pairs = zip(people, mark["participants"], strict=True)
+            who = ", ".join(f"{person} ({role})" for person, (_, role) in pairs)
+        span = f"{clock(mark['start']):.1f} to {clock(mark['end']):.1f} s"
+        told.append(f"{mark['type'].replace('_', ' ')} of {who or 'nobody'} ({span})")
+    return f"Rests on {'; '.join(told)}." if told else ""

@@ -6,8 +6,12 @@ from uuid import UUID
 
 from django.db import connection
 
-# history table -> which of its rows are the video's; roles and tracklets only know it through their parents
+# history table -> which of its rows are the video's; roles, tracklets and answers know it through their parents
+QUESTIONS = "question_id IN (SELECT pgh_obj_id FROM bench_questionevent WHERE video_id = %(video)s)"
 TABLES = {
+    "bench_answerevent": QUESTIONS,
+    "bench_adjudicationevent": QUESTIONS,
+    "bench_questionevent": "video_id = %(video)s",
     "events_participationevent": "event_id IN (SELECT pgh_obj_id FROM events_eventevent WHERE video_id = %(video)s)",
     "tracks_trackletevent": "run_id = ANY(%(runs)s)",
     "events_eventevent": "video_id = %(video)s",

@@ -8,7 +8,7 @@ an import and the erasure of the last other video cannot cross.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -209,6 +209,18 @@ def _set_state(video_id: UUID, state: Video.State, error: str) -> None:
     Video.objects.filter(id=video_id).exclude(state=Video.State.READY).update(state=state, error=error)
 
 
+Eraser = Callable[[Video], list[str]]
+_erasers: list[Eraser] = []
+
+
+def before_erasing(eraser: Eraser) -> None:
+    """Have a function called with each video that is about to be erased, in the same transaction; its row is locked.
+
+    It returns the storage folders that go with the video.
+    """
+    _erasers.append(eraser)
+
+
 def delete_video(*, video: Video) -> None:
     """Remove a video with all that was made of it, and its file when no other video uses it. Running jobs stop."""
     while not _delete(video.id, Video.objects.filter(id=video.id).values_list("blob_id", flat=True).first()):
@@ -233,6 +245,8 @@ def _delete(video_id: UUID, sha256: str | None) -> bool:
     arrived = list(Upload.objects.filter(video=row))
     folders += [arrival(upload) for upload in arrived]
     Upload.objects.filter(video=row).delete()
+    for eraser in _erasers:
+        folders += eraser(row)
     row.delete()
     history.erase(video=video_id, runs=runs)
     transaction.on_commit(lambda: _forget(arrived))
