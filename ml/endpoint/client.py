@@ -105,12 +105,17 @@ class Transient(EndpointError):
 
 
 class Endpoint:
-    """A client of one endpoint. Use as a context. `spent` counts everything asked through it."""
+    """A client of one endpoint. Use as a context. `spent` counts everything asked through it.
 
-    def __init__(self, config: Config, *, stop: Callable[[], None] = lambda: None) -> None:
+    `sent`: when requests went out lately, for clients that share one rate.
+    """
+
+    def __init__(
+        self, config: Config, *, stop: Callable[[], None] = lambda: None, sent: deque[float] | None = None
+    ) -> None:
         self.config, self.stop = config, stop
         self.spent = Spent(cost=0.0 if config.price_in is not None or config.price_out is not None else None)
-        self._sent: deque[float] = deque()  # when the requests of the last minute went out
+        self._sent: deque[float] = deque() if sent is None else sent
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="endpoint", daemon=True)
         self._thread.start()

@@ -28,7 +28,7 @@ class EndpointError(Exception):
     """The endpoint could not do what was asked; the message is one sentence, without the key."""
 
 
-class NotConfigured(EndpointError):
+class NotConfigured(EndpointError, ValueError):
     """No endpoint is set up here, or its configuration is wrong."""
 
 

@@ -149,14 +149,20 @@ class Pen:
         return max(1, round(self.letters / 10))
 
     def tags(
-        self, picture: Picture, seen: Sequence[Seen], labels: Mapping[str, str], clear: Sequence[Corners] = ()
+        self,
+        picture: Picture,
+        seen: Sequence[Seen],
+        labels: Mapping[str, str],
+        clear: Sequence[Corners] = (),
+        boxes: bool = True,
     ) -> None:
         """Box and tag of everybody who has a label, by person id; in place. `clear`: where no tag may lie."""
         self.taken = list(clear)
         for one in sorted((s for s in seen if s.person in labels), key=lambda s: _natural(labels[s.person])):
             colour = colour_of(labels[one.person])
             x1, y1, x2, y2 = self._pixels(one.body)
-            cv2.rectangle(picture, (x1, y1), (x2, y2), colour, self.line, cv2.LINE_AA)
+            if boxes:
+                cv2.rectangle(picture, (x1, y1), (x2, y2), colour, self.line, cv2.LINE_AA)
             top = one.faces[0] if one.faces else one.body
             above = self._pixels(np.minimum(top, 1.0))
             self._label(picture, labels[one.person], (above[0] + above[2]) // 2, min(above[1], y1), colour)

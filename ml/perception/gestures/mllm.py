@@ -26,7 +26,7 @@ from ml.media.index import sample_frames
 from ml.media.tags import Pen, Seen
 from ml.perception.gestures import prompts
 from ml.perception.gestures.prompts import Proposal, Review, Said, Shape
-from ml.perception.gestures.protocol import Box, Footage, Found, Gesture, Share
+from ml.perception.gestures.protocol import Box, Footage, Found, Gesture, People, Share
 from ml.perception.gestures.refining import Looks, Settled, overlap, screen, settle, stable
 from ml.perception.gestures.refining import key as key_of
 
@@ -80,10 +80,11 @@ class Mllm:
         """See `protocol.GestureDetector`."""
         found, done = Found(), 0.0
         todo = windows(footage, *footage.shots[shot])
+        people = footage.people.during(*footage.shots[shot])
         with Endpoint(self.config, stop=lambda: progress(done), sent=self._sent) as endpoint:
             for number, (frames, end) in enumerate(todo):
                 done = number / len(todo)
-                window = Window(footage, frames, end, work, number, endpoint)
+                window = Window(footage, people, frames, end, work, number, endpoint)
                 try:
                     window.run(found)
                     self._broken = 0
@@ -115,8 +116,11 @@ def windows(footage: Footage, start: int, end: int) -> list[tuple[Any, int]]:
 class Window:
     """Some pictures of a shot, and the rounds of words about them."""
 
-    def __init__(self, footage: Footage, frames: Any, end: int, work: Path, number: int, endpoint: Endpoint) -> None:
-        self.footage, self.frames, self.work, self.number, self.endpoint = footage, frames, work, number, endpoint
+    def __init__(
+        self, footage: Footage, people: People, frames: Any, end: int, work: Path, number: int, endpoint: Endpoint
+    ) -> None:
+        self.footage, self.people, self.frames = footage, people, frames
+        self.work, self.number, self.endpoint = work, number, endpoint
         self.seen = {int(frame): self._people(int(frame)) for frame in frames}
         visible = [frozenset(int(one.person) for one in self.seen[int(frame)]) for frame in frames]
         self.looks = Looks(np.asarray(frames), footage.index.zeroed[frames], end, visible)
@@ -202,7 +206,7 @@ class Window:
         index = self.footage.index
         reach = max(1, round(REACH_S * index.frames / max(index.duration_s, 1e-9)))
         found = []
-        for person, (body, face) in self.footage.people.at(frame, reach).items():
+        for person, (body, face) in self.people.at(frame, reach).items():
             faces = (np.asarray(face, np.float64),) if np.isfinite(face).all() else ()
             found.append(Seen(str(person), np.asarray(body, np.float64), faces))
         return found
