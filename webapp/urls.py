@@ -11,6 +11,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("webapp.accounts.urls")),
     path("", include("webapp.library.urls")),
     path("", include("webapp.events.urls")),
+    path("", include("webapp.bench.urls")),
     path("", include("webapp.jobs.urls")),
     path("", include("webapp.tracks.urls")),
 ]

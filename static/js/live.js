@@ -57,9 +57,15 @@ const WORDS = {
   import: "Import",
   perceive: "Perception",
   derive: "Social events",
+  gestures: "Gestures",
   match: "Comparison",
   accept: "Acceptance",
   "import-run": "Run import",
+  generate: "Questions",
+  prove: "Proofs",
+  agreement: "Agreement",
+  clip: "Clip",
+  release: "Release",
 };
 
 /** What a job is doing, as its row says it. */

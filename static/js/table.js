@@ -68,7 +68,7 @@ function shorten(event) {
 }
 
 // A list that is asked for again keeps its selection and the row the keys are on
-const nameOf = (row) => row?.dataset.video ?? row?.dataset.jobRow;
+const nameOf = (row) => row?.dataset.video ?? row?.dataset.question ?? row?.dataset.jobRow;
 let kept = { selected: new Set(), row: undefined };
 
 function keep(event) {

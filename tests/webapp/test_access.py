@@ -57,6 +57,8 @@ class Row:
 
 API = "/api/v1"
 SOME_EDIT = {"id": str(uuid4()), "kind": "unknown", "object": str(uuid4())}
+SOME_ANSWER = {"id": str(uuid4()), "chosen": ["a"]}
+SOME_VERDICT = {"id": str(uuid4()), "verdict": "reject", "reason": "It makes no sense."}
 TABLE = [
     # accounts
     Row("GET", "/login/", "anybody"),
@@ -110,6 +112,40 @@ TABLE = [
     Row("POST", f"{API}/jobs/<uuid:job_id>/cancel", "curator"),
     Row("POST", f"{API}/jobs/<uuid:job_id>/retry", "curator"),
     Row("GET", f"{API}/projects/<slug:slug>/jobs/stream", "viewer"),
+    # bench
+    Row("GET", "/p/<slug:slug>/bench/", "viewer"),
+    Row("POST", "/p/<slug:slug>/bench/run/", "curator"),
+    Row("POST", "/p/<slug:slug>/bench/selected/", "curator"),
+    Row("GET", "/p/<slug:slug>/bench/settings/", "curator"),
+    Row("POST", "/p/<slug:slug>/bench/settings/", "curator"),
+    Row("GET", "/p/<slug:slug>/bench/composition.csv", "viewer"),
+    Row("GET", "/p/<slug:slug>/bench/answer/", "annotator"),
+    Row("GET", "/p/<slug:slug>/bench/adjudicate/", "reviewer"),
+    Row("POST", "/p/<slug:slug>/bench/adjudicate/", "reviewer"),
+    Row("GET", "/p/<slug:slug>/bench/questions/new/", "curator"),
+    Row("POST", "/p/<slug:slug>/bench/questions/new/", "curator"),
+    Row("GET", "/q/<uuid:question_id>/edit/", "curator"),
+    Row("POST", "/q/<uuid:question_id>/edit/", "curator"),
+    Row("GET", "/clips/<uuid:clip_id>/clip.mp4", "viewer"),
+    Row("GET", "/p/<slug:slug>/bench/releases/", "viewer"),
+    Row("GET", "/p/<slug:slug>/bench/releases/<int:number>/", "viewer"),
+    Row("GET", f"{API}/projects/<slug:slug>/bench", "viewer"),
+    Row("PATCH", f"{API}/projects/<slug:slug>/bench", "curator", {"raters": 3}),
+    Row("GET", f"{API}/projects/<slug:slug>/questions", "viewer"),
+    Row("POST", f"{API}/projects/<slug:slug>/questions/open", "curator", {"ids": []}),
+    Row("POST", f"{API}/projects/<slug:slug>/questions/discard", "curator", {"ids": []}),
+    Row("POST", f"{API}/projects/<slug:slug>/bench/next", "annotator"),
+    Row("POST", f"{API}/projects/<slug:slug>/bench/generate", "curator", {}),
+    Row("POST", f"{API}/projects/<slug:slug>/bench/prove", "curator"),
+    Row("POST", f"{API}/projects/<slug:slug>/bench/agreement", "curator"),
+    Row("GET", f"{API}/videos/<uuid:video_id>/questions", "viewer"),
+    Row("GET", f"{API}/questions/<uuid:question_id>", "viewer"),
+    Row("POST", f"{API}/questions/<uuid:question_id>/reveal", "reviewer"),
+    Row("PATCH", f"{API}/questions/<uuid:question_id>", "curator", {"version": 1, "fields": {"text": "Who else?"}}),
+    Row("POST", f"{API}/questions/<uuid:question_id>/sign", "curator", {"version": 1}),
+    Row("POST", f"{API}/questions/<uuid:question_id>/answer", "annotator", SOME_ANSWER),
+    Row("POST", f"{API}/questions/<uuid:question_id>/give-back", "annotator"),
+    Row("POST", f"{API}/questions/<uuid:question_id>/adjudicate", "reviewer", SOME_VERDICT),
     # tracks and events
     Row("GET", "/v/<uuid:video_id>/", "viewer"),
     Row("GET", "/p/<slug:slug>/triage/", "annotator"),
@@ -124,6 +160,7 @@ TABLE = [
     Row("GET", f"{API}/events/<uuid:event_id>", "viewer"),
     Row("POST", f"{API}/events/<uuid:event_id>/comments", "annotator", {"id": str(uuid4()), "text": "why"}),
     Row("POST", f"{API}/videos/<uuid:video_id>/derive", "annotator", {}),
+    Row("POST", f"{API}/videos/<uuid:video_id>/gestures", "curator", {}),
     Row("GET", f"{API}/derivations/<uuid:derivation_id>", "viewer"),
     Row("POST", f"{API}/derivations/<uuid:derivation_id>/apply", "annotator"),
     Row("POST", f"{API}/videos/<uuid:video_id>/perceive", "curator", {}),
@@ -214,7 +251,25 @@ def place(people: SimpleNamespace, video: Any) -> dict[str, Any]:
         "user_id": people.vera.id,
         "token": "unknown",
         "piece": "poster.jpg",
+        **bench(people, video),
     }
+
+
+def bench(people: SimpleNamespace, video: Any) -> dict[str, Any]:
+    """A draft, its cut clip and a release."""
+    from django.core.files.base import ContentFile
+    from django.core.files.storage import default_storage
+
+    from webapp.bench.models import Clip, Question, Release
+
+    clip = Clip.objects.create(video=video, start=0, end=50, rendering="clean", recipe="cd" * 32, ready=True)
+    default_storage.save(f"{clip.folder}/clip.mp4", ContentFile(b"0123456789"))
+    question = Question.objects.create(
+        project=people.one, video=video, clip=clip, number=1, category="mutual_gaze", difficulty="medium",
+        text="Who?", shown="Who?", kind="open", key=["nobody"], start=0, end=50,
+    )  # fmt: skip
+    release = Release.objects.create(project=people.one, number=1, sha256="ef" * 32)
+    return {"question_id": question.id, "clip_id": clip.id, "number": release.number}
 
 
 def address(row: Row, place: dict[str, Any]) -> str:

@@ -15,6 +15,7 @@ export class Actions extends Topics {
     Object.assign(this, { store, undo, player, window, say });
     this.partial = null; // {id, participants}: roles on the way to being whole, not saved yet
     this.looping = false;
+    this.home = null; // [start, end) that loops while nothing is selected or marked; null: the whole video
     this.triage = null; // "all" or a type while proposals are shown one after another
     this.gaze = new GazeActions(this);
     this.people = new PeopleActions(this);
@@ -163,7 +164,7 @@ export class Actions extends Topics {
       const from = times.frameAt(Math.max(0, times.zeroed(event.start) - margin));
       const to = margin ? times.frameAt(times.zeroed(event.end) + margin) : event.end;
       player.loop = [clamp(from, low, high - 1), clamp(to, from + 1, high)];
-    } else player.loop = store.marked ?? [0, store.times.frames];
+    } else player.loop = store.marked ?? this.home ?? [0, store.times.frames];
   }
 
   // ---- Judging events ----

@@ -2,7 +2,7 @@
 
 import { afterQuiet } from "./dom.js";
 
-/** {frame, sel, from, to, hide, rejected, present, who, triage} as found in the address. */
+/** {frame, sel, from, to, hide, rejected, present, who, triage, question} as found in the address. */
 export function readAddress() {
   const query = new URLSearchParams(location.search);
   const number = (name) => (/^\d+$/.test(query.get(name) ?? "") ? Number(query.get(name)) : null);
@@ -16,12 +16,13 @@ export function readAddress() {
     present: query.get("present") !== "0",
     who: number("who"),
     triage: query.get("triage"),
+    question: /^[\da-f-]{36}$/i.test(query.get("question") ?? "") ? query.get("question") : null,
   };
 }
 
 export class Address {
-  constructor({ store, player, window, actions }) {
-    Object.assign(this, { store, player, window, actions });
+  constructor({ store, player, window, actions, question }) {
+    Object.assign(this, { store, player, window, actions, question });
     const soon = afterQuiet(250, () => this.write());
     player.on("settled", soon);
     window.on("change", soon);
@@ -32,6 +33,7 @@ export class Address {
   write() {
     const { store, player, window } = this;
     const query = new URLSearchParams();
+    if (this.question) query.set("question", this.question);
     query.set("frame", player.frame);
     const { kind, ids } = store.selection;
     if (kind) query.set("sel", `${kind}:${ids[0]}`);

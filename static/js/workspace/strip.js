@@ -34,6 +34,8 @@ export class Strip {
     if (event) return this.#event(event);
     if (kind === "event") return this.#words(icon("layers", true), `${ids.length} events`);
     if (store.selectedPerson) return this.#words(this.inspector.chip(store.selectedPerson.id), "");
+    const { guest } = this.inspector;
+    if (guest) return this.#words(icon("bench", true), guest.line());
     const open = store.ordered.filter((one) => one.status === "proposed").length;
     return this.#words(null, open ? `${open} to review: N goes to the next one` : "Nothing selected");
   }

@@ -54,9 +54,15 @@ JOB_WORDS = {
     "import": "Import",
     "perceive": "Perception",
     "derive": "Social events",
+    "gestures": "Gestures",
     "match": "Comparison",
     "accept": "Acceptance",
     "import-run": "Run import",
+    "generate": "Questions",
+    "prove": "Proofs",
+    "agreement": "Agreement",
+    "clip": "Clip",
+    "release": "Release",
 }
 
 

@@ -13,6 +13,7 @@ export class Inspector extends Topics {
     super();
     Object.assign(this, parts); // root, store, actions, player, api, palette, timeline, queue, glyphs
     this.body = this.root.querySelector(".inspector-body");
+    this.guest = null; // {about, panel(), back()}: what is shown while nothing is selected, instead of the overview
     this.stories = new Map(); // event id -> {version, story}: what the server tells beyond the row
     this.redraw = onceAFrame(() => this.draw(), this.root);
     const again = this.redraw;
@@ -36,7 +37,7 @@ export class Inspector extends Topics {
     const scroll = this.body.scrollTop;
     const key = this.about;
     this.body.dataset.about = key;
-    this.body.replaceChildren(...this.#panel().filter(Boolean));
+    this.body.replaceChildren(...[this.#wayBack(), ...this.#panel()].filter(Boolean));
     this.body.scrollTop = key === this.key ? scroll : 0;
     this.key = key;
     if (focus) this.body.querySelector(`[data-focus="${CSS.escape(focus)}"]`)?.focus({ preventScroll: true });
@@ -48,7 +49,13 @@ export class Inspector extends Topics {
 
   /** What is selected, as a word. */
   get about() {
-    return this.store.draft ? "draft" : `${this.store.selection.kind}:${this.store.selection.ids.join()}`;
+    const { draft, selection } = this.store;
+    if (this.guest && !draft && !selection.kind) return this.guest.about;
+    return draft ? "draft" : `${selection.kind}:${selection.ids.join()}`;
+  }
+
+  #wayBack() {
+    return this.guest && this.about !== this.guest.about ? this.guest.back() : null;
   }
 
   #panel() {
@@ -61,7 +68,7 @@ export class Inspector extends Topics {
     const row = ids.length ? store.get(kind, ids[0]) : null;
     if (row && kind === "correction") return correctionPanel(this, row);
     if (row && kind === "coverage") return coveragePanel(this, row);
-    return overviewPanel(this);
+    return this.guest?.panel() ?? overviewPanel(this);
   }
 
   /** The server's story of an event (details, history, comments); null until it is here. */

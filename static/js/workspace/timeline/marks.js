@@ -7,6 +7,7 @@ export const WAVE = 26; // height of the loudness curve
 export function drawMarks(pen, timeline) {
   const { window, store, player, palette, height, hover, ghost } = timeline;
   const top = 24;
+  timeline.guest?.draw(pen, timeline);
   drawSpan(pen, { window, store, palette, height });
   const chosen = store.draft ?? store.selectedEvent;
   if (chosen) {

@@ -29,6 +29,7 @@ export class Timeline {
     this.readout = root.querySelector(".tl-readout");
     this.hover = null;
     this.ghost = null; // what a drag would do
+    this.guest = null; // {draw(pen, timeline)}: marks of something else than events, under the playhead
     this.scrolls = { people: 0, events: 0 };
     this.redraw = onceAFrame(() => this.#drawBase());
     this.redrawTop = onceAFrame(() => this.#drawTop());

@@ -1,0 +1,20 @@
+from __future__ import annotations
+
+from django.urls import path
+
+from webapp.bench import views, views_question, views_release
+
+urlpatterns = [
+    path("p/<slug:slug>/bench/", views.bench, name="bench"),
+    path("p/<slug:slug>/bench/run/", views.run, name="bench_run"),
+    path("p/<slug:slug>/bench/selected/", views.selected, name="bench_selected"),
+    path("p/<slug:slug>/bench/settings/", views.settings, name="bench_settings"),
+    path("p/<slug:slug>/bench/composition.csv", views.composition_csv, name="composition_csv"),
+    path("p/<slug:slug>/bench/answer/", views.answer, name="bench_answer"),
+    path("p/<slug:slug>/bench/adjudicate/", views_question.adjudicate, name="adjudicate"),
+    path("p/<slug:slug>/bench/questions/new/", views_question.new, name="question_new"),
+    path("q/<uuid:question_id>/edit/", views_question.edit, name="question_edit"),
+    path("clips/<uuid:clip_id>/clip.mp4", views_question.clip, name="clip"),
+    path("p/<slug:slug>/bench/releases/", views_release.releases, name="releases"),
+    path("p/<slug:slug>/bench/releases/<int:number>/", views_release.release, name="release"),
+]

@@ -1,0 +1,247 @@
+"""The bench page with its list and pictures, its settings, its buttons, and the frame of the answer page."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any, cast
+from uuid import UUID
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.templatetags.static import static
+from django.urls import reverse
+from django.views.decorators.http import require_http_methods, require_safe
+
+from ml.questions.taxonomy import CATEGORIES
+from webapp.accounts.access import allowed, project_for, role_in
+from webapp.accounts.models import User
+from webapp.accounts.pages import page, post_only, wants_part
+from webapp.accounts.permissions import Action
+from webapp.bench import forms, listing, pictures, queries, requests, services
+from webapp.jobs.models import Job
+from webapp.jobs.services import LIVE
+from webapp.lib.errors import Refused
+from webapp.library.models import Project
+
+JOB_KINDS = ("generate", "prove", "agreement", "lint", "release")
+STARTED = {
+    "generate": "Questions are being made from the confirmed events.",
+    "prove": "Every proof is run again.",
+    "agreement": "The agreement of the raters is being computed.",
+}
+
+
+def is_blind(actions: list[Action]) -> bool:
+    """Whether this person may still be asked: then no page says what only comes of answers."""
+    return "review" not in actions
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The bench page
+
+
+@login_required
+@require_safe
+def bench(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, "view")
+    actions = allowed(request.user, project.id)
+    blind = is_blind(actions)
+    wanted = listing.Wanted.read(request.GET, blind=blind)
+    part = wants_part(request)
+    context = _list_context(project, cast(User, request.user), wanted, blind=blind) | {"actions": actions}
+    if not part:
+        context |= _side_context(project, cast(User, request.user), wanted, actions)
+    answer = page(request, "bench/question_table.html" if part else "bench/bench.html", context, project=project)
+    answer["Vary"] = "HX-Request"
+    return answer
+
+
+def _list_context(project: Project, user: User, wanted: listing.Wanted, *, blind: bool) -> dict[str, Any]:
+    found = listing.question_page(project, wanted, blind=blind)
+    return {
+        "page": found,
+        "rows": listing.rows_of(found, user, blind=blind),
+        "wanted": wanted,
+        "columns": _columns(wanted),
+        "earlier": wanted.address(before=found.earlier) if found.earlier else "",
+        "later": wanted.address(after=found.later) if found.later else "",
+        "count_limit": listing.COUNT_LIMIT,
+    }
+
+
+def _columns(wanted: listing.Wanted) -> dict[str, dict[str, str]]:
+    """For each sortable column: the address a click on its head leads to, and aria-sort's word."""
+    pairs = {
+        "number": ("oldest", "newest"),
+        "category": ("category", "-category"),
+        "state": ("state", "-state"),
+    }
+    result = {}
+    for column, (first, second) in pairs.items():
+        sorted_by = wanted.sort in (first, second)
+        result[column] = {
+            "address": wanted.address(sort=second if wanted.sort == first else first),
+            "sort": ("descending" if wanted.sort == second else "ascending") if sorted_by else "none",
+        }
+    return result
+
+
+def _side_context(project: Project, user: User, wanted: listing.Wanted, actions: list[Action]) -> dict[str, Any]:
+    board = queries.dashboard(project, user, role_in(user, project.id) or "viewer")
+    blind = is_blind(actions)
+    states = pictures.states(board["states"], wanted, blind=blind)
+    stale = 0 if blind else board["stale"]
+    return {
+        "total": sum(board["states"].values()),
+        "states": states,
+        "all_states": wanted.address(state=""),
+        "disputed": board["states"].get("disputed", 0),
+        "stale": {"count": stale, "address": wanted.address(stale="" if wanted.stale else "1")} if stale else None,
+        "waiting": board["waiting"],
+        "bench": services.bench_of(project),
+        "composition": pictures.composition(board["categories"], board["quotas"], wanted),
+        "jobs": live_jobs(project),
+        "job_kinds": " ".join(JOB_KINDS),
+        "state_words": {n: w for n, w in listing.STATE_WORDS.items() if not (blind and n in listing.BLIND_STATES)},
+        "groups": forms.grouped_categories(),
+        "difficulties": listing.DIFFICULTIES,
+        "origin_words": listing.ORIGIN_WORDS,
+    }
+
+
+def live_jobs(project: Project) -> list[Job]:
+    """The project's bench jobs that wait or run, oldest first."""
+    found = Job.objects.filter(project=project, kind__in=JOB_KINDS, state__in=LIVE).order_by("created")
+    return list(found.defer("log", "result", "parameters")[:20])
+
+
+@login_required
+@post_only
+def run(request: HttpRequest, slug: str) -> HttpResponse:
+    """A button of the page's head: generate, prove or agreement."""
+    project = project_for(request.user, slug, "question")
+    user = cast(User, request.user)
+    what = request.POST.get("what", "")
+    try:
+        if what == "generate":
+            requests.request_generation(project=project, user=user)
+        elif what == "prove":
+            requests.request_proofs_of_project(project=project, user=user)
+        elif what == "agreement":
+            requests.request_agreement(project=project, user=user)
+        else:
+            raise Refused("There is no such work.", "what")
+        messages.success(request, STARTED[what])
+    except Refused as refused:
+        messages.error(request, refused.sentence)
+    return redirect("bench", slug)
+
+
+@login_required
+@post_only
+def selected(request: HttpRequest, slug: str) -> HttpResponse:
+    """Open the selected drafts for answers, or discard what nobody decided on."""
+    project = project_for(request.user, slug, "question")
+    user = cast(User, request.user)
+    ids = _ids(request.POST.getlist("question"))
+    if not ids:
+        messages.error(request, "No question was selected.")
+    elif request.POST.get("what") == "discard":
+        count = services.discard_questions(project=project, user=user, ids=ids)
+        messages.success(request, f"{count} question{'s are' if count != 1 else ' is'} rejected.")
+    else:
+        _say_opened(request, services.open_questions(project=project, user=user, ids=ids))
+    wanted = listing.Wanted.read(request.GET, blind=False)
+    if not wants_part(request):
+        return redirect(reverse("bench", args=[slug]) + wanted.here)
+    context = _list_context(project, user, wanted, blind=False) | {"swapped": True}
+    return page(request, "bench/question_table.html", context, project=project)
+
+
+def _say_opened(request: HttpRequest, done: services.Opened) -> None:
+    count = len(done.opened)
+    if count:
+        messages.success(request, f"{count} question{'s are' if count != 1 else ' is'} handed to the raters.")
+    for number, sentence in done.refused[:5]:
+        messages.error(request, f"Question {number}: {sentence}")
+    if len(done.refused) > 5:
+        messages.error(request, f"And {len(done.refused) - 5} more could not be opened.")
+
+
+def _ids(words: list[str]) -> list[UUID]:
+    try:
+        return [UUID(word) for word in words[: services.MOST_AT_ONCE]]
+    except ValueError as error:
+        raise Http404("A selected question has no proper id.") from error
+
+
+@login_required
+@require_safe
+def composition_csv(request: HttpRequest, slug: str) -> HttpResponse:
+    """What the picture of the composition shows, as CSV."""
+    project = project_for(request.user, slug, "view")
+    user = cast(User, request.user)
+    board = queries.dashboard(project, user, role_in(user, project.id) or "viewer")
+    answer = HttpResponse(content_type="text/csv; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="composition-{project.slug}.csv"'
+    writer = csv.writer(answer)
+    writer.writerow(["category", "group", "difficulty", "accepted", "open", "draft"])
+    for row in board["categories"]:
+        difficulty = CATEGORIES[row["slug"]].difficulty
+        writer.writerow([row["slug"], row["group"], difficulty, row["accepted"], row["open"], row["draft"]])
+    return answer
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Settings and the frame of the answer page
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def settings(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, "question")
+    bench = services.bench_of(project)
+    names = tuple(forms.SettingsForm.base_fields)
+    form = forms.SettingsForm(request.POST or None, initial={name: getattr(bench, name) for name in names})
+    quotas = forms.Quotas.read(request.POST) if request.method == "POST" else forms.Quotas.of(bench.quotas)
+    if request.method == "POST":
+        try:
+            lines = quotas.cleaned()
+            if form.is_valid():
+                services.configure(
+                    project=project, user=cast(User, request.user), changes=form.cleaned_data | {"quotas": lines}
+                )
+                messages.success(request, "Saved.")
+                return redirect("bench", slug)
+        except Refused as refused:
+            form.add_error(refused.field if refused.field in form.fields else None, refused.sentence)
+    spare = [forms.QuotaLine() for _ in range(3)]
+    context = {
+        "form": form,
+        "quotas": quotas.lines + spare,
+        "categories": forms.grouped_categories(),
+        "difficulties": listing.DIFFICULTIES,
+    }
+    return page(request, "bench/settings.html", context, project=project, status=422 if form.errors else 200)
+
+
+NOBODY = UUID(int=0)
+
+
+@login_required
+@require_safe
+def answer(request: HttpRequest, slug: str) -> HttpResponse:
+    """The frame of the answer page: its script asks for one question after another."""
+    project = project_for(request.user, slug, "annotate")
+    user = cast(User, request.user)
+    data = {
+        "api": "/api/v1",
+        "next": f"/projects/{project.slug}/bench/next",
+        "answer": f"/questions/{NOBODY}/answer",
+        "nobody": str(NOBODY),
+        "sprite": static("icons/sprite.svg"),
+        "user": {"id": user.id, "username": user.username, "name": user.shown_name},
+    }
+    return page(request, "bench/answer.html", {"data": data}, project=project)
