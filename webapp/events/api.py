@@ -13,7 +13,7 @@ from ninja import Router, Schema
 from pydantic import Field
 
 from webapp.accounts.access import check, project_for, video_for
-from webapp.events import derivation, graph, ledger, queries, services
+from webapp.events import derivation, gesturing, graph, ledger, queries, services
 from webapp.events.models import Derivation, Event
 from webapp.jobs.models import Job
 from webapp.lib import live
@@ -44,6 +44,10 @@ class DeriveIn(Schema):
 
     preset: str | None = None
     min_confidence: float | None = Field(default=None, ge=0, le=1)
+
+
+class GesturesIn(Schema):
+    detector: str = Field(default="rules", max_length=20)
 
 
 @router.get("/videos/{uuid:video_id}/bundle")
@@ -145,6 +149,13 @@ def post_derive(request: UserRequest, video_id: UUID, wanted: DeriveIn) -> dict[
         rules = wanted.preset, wanted.min_confidence
     job = derivation.request_derivation(video=video, user=request.user, preset=rules[0], min_confidence=rules[1])
     return {"job": str(job.id)}
+
+
+@router.post("/videos/{uuid:video_id}/gestures")
+def post_gestures(request: UserRequest, video_id: UUID, wanted: GesturesIn) -> dict[str, Any]:
+    """Look for gestures; what is found becomes proposals."""
+    video = video_for(request.user, video_id, "perceive")
+    return {"job": str(gesturing.request_gestures(video=video, user=request.user, detector=wanted.detector).id)}
 
 
 @router.get("/derivations/{uuid:derivation_id}")

@@ -225,7 +225,8 @@ def history(event: Event) -> list[dict[str, Any]]:
                     for name in (*TOLD, "participants")
                     if before.get(name) != after.get(name)
                 }
-                who = edit.user.shown_name if edit.user else "the rules"
+                machine = "the detector" if edit.kind == "events.gestures" else "the rules"
+                who = edit.user.shown_name if edit.user else machine
                 story.append(
                     {
                         "edit": str(edit.id),

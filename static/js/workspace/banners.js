@@ -1,9 +1,14 @@
 // Notices over the workspace: events that may be derived anew, a run that waits to be accepted, and how its job fares.
 
 import { h, icon, moment, once, onceAFrame } from "./dom.js";
-import { TYPES } from "./vocabulary.js";
+import { GESTURE_TYPES, TYPES } from "./vocabulary.js";
 
-const JOBS = { derive: "Deriving events", accept: "Accepting the run", perceive: "Perception" };
+const JOBS = {
+  derive: "Deriving events",
+  accept: "Accepting the run",
+  perceive: "Perception",
+  gestures: "Looking for gestures",
+};
 const WORDS = { added: "new", changed: "changed", removed: "gone", attached: "joined to an event with a word on it" };
 
 /** Whether an edit may change what the rules find: who is who, or where somebody looks. `moving`: the kinds that may. */
@@ -39,6 +44,7 @@ export class Banners {
       this.draw();
     });
     actions.on("perceive", () => this.#start("perceive", `/videos/${store.video.id}/perceive`));
+    actions.on("gestures", () => this.#start("gestures", `/videos/${store.video.id}/gestures`));
     this.#adopt(store.derivation);
     this.#compare();
     this.draw();
@@ -96,7 +102,15 @@ export class Banners {
     if (job.state === "failed") this.#failed(job);
     if (job.state !== "done") return;
     if (job.kind === "derive") this.#derived(job);
+    else if (job.kind === "gestures") this.#gesturesFound();
     else if (job.kind === "perceive" || job.kind === "accept") this.live.reload();
+  }
+
+  async #gesturesFound() {
+    await this.live.fetch();
+    const open = this.store.ordered.filter((one) => one.status === "proposed" && GESTURE_TYPES.includes(one.type));
+    const words = open.length ? `${open.length} gesture${open.length > 1 ? "s" : ""} to review.` : "None is proposed.";
+    this.actions.say(`Looked for gestures. ${words}`);
   }
 
   #failed(job) {
@@ -379,14 +393,14 @@ export class Banners {
   }
 
   #runBanner() {
-    const job = this.#running("perceive") ?? this.#running("accept");
+    const job = this.#running("perceive") ?? this.#running("accept") ?? this.#running("gestures");
     if (!job) return null;
-    const word = job.kind === "accept" ? "Accepting the run" : "Perception";
+    const word = JOBS[job.kind];
     return this.#banner(
       "layers",
       job.state === "queued"
         ? `${word} waits for a worker.`
-        : `${word}: ${job.stage || "starting"}, ${Math.round(job.share * 100)} %`,
+        : `${word}: ${job.kind === "gestures" ? "" : `${job.stage || "starting"}, `}${Math.round(job.share * 100)} %`,
     );
   }
 

@@ -99,6 +99,8 @@ function build({ api, glyphs, bundle, times, database }) {
   const overlay = new Overlay({ ...shared, canvas: $("#overlay"), stage: $("#stage") });
   const inspector = new Inspector({ ...shared, root: $("#inspector"), timeline, overlay });
   inspector.parse = (text) => parseFrame(text, times);
+  overlay.detailsOf = (event) => (event === store.draft ? null : (inspector.story(event)?.details ?? null));
+  inspector.on("story", () => overlay.redraw());
   const panels = new Panels({
     root,
     sizes: page.preferences.panels ?? {},

@@ -3,8 +3,9 @@
 // says where they look.
 
 import { h } from "./dom.js";
+import { drawGesture } from "./gesture-marks.js";
 import { gazeMethod, sampleMethod } from "./method.js";
-import { KIND, KIND_WORDS } from "./vocabulary.js";
+import { KIND, KIND_WORDS, TYPES } from "./vocabulary.js";
 
 const HANDLE_PX = 11;
 
@@ -15,6 +16,7 @@ export class Overlay {
   constructor({ canvas, stage, store, player, palette, glyphs, actions }) {
     Object.assign(this, { canvas, stage, store, player, palette, glyphs, actions });
     this.samples = null;
+    this.detailsOf = null; // (event) => what is known behind a proposal, or null
     this.shows = { boxes: true, names: true, gaze: true, faces: false };
     this.legend = store.run ? this.#makeLegend(store.run) : null;
     new ResizeObserver(() => this.resize()).observe(stage);
@@ -91,7 +93,17 @@ export class Overlay {
     for (const one of this.#people) this.#drawPerson(pen, one, live);
     if (this.shows.gaze) for (const one of this.#people) this.#drawGaze(pen, one, live);
     if (this.shows.names) this.#drawNames(pen, live);
+    if (live) this.#drawGestureOf(pen, event);
     if (this.#drag?.at) this.#drawDrag(pen);
+  }
+
+  /** Where the initiator is and what the hand is about, by the numbers kept with the proposal. */
+  #drawGestureOf(pen, event) {
+    const details = TYPES[event.type].modality === "gesture" ? this.detailsOf?.(event) : null;
+    if (!details) return;
+    const initiator = event.participants.find(([, role]) => role === "initiator");
+    const colour = this.palette.ofPerson(initiator && this.store.person(initiator[0]));
+    drawGesture(pen, details, { x: (v) => this.#x(v), y: (v) => this.#y(v), colour, font: this.palette.font });
   }
 
   /** Selected people are drawn last, on top. */

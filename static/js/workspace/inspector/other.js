@@ -1,7 +1,7 @@
 // Panels of gaze corrections and coverage, and the overview that is shown while nothing is selected.
 
 import { h, icon } from "../dom.js";
-import { CORRECTION_WORDS, TYPES } from "../vocabulary.js";
+import { CORRECTION_WORDS, GESTURE_TYPES, TYPES } from "../vocabulary.js";
 import { lookingSeconds } from "../looks.js";
 import { backendWords, gazeMethod } from "../method.js";
 import { openProposals, proposalCard } from "./person.js";
@@ -101,6 +101,7 @@ function progressSection(inspector) {
           "data-focus": "next",
         }),
       ),
+    gesturesOffer(inspector),
     h(
       "ul",
       { class: "counts" },
@@ -110,6 +111,21 @@ function progressSection(inspector) {
           h("li", {}, icon(type, true), h("span", { text: TYPES[type].word }), h("b", { text: String(count) })),
         ),
     ),
+  );
+}
+
+/** Where nobody has marked or proposed a gesture yet: have a detector look for them. */
+function gesturesOffer(inspector) {
+  const { store, actions } = inspector;
+  const some = store.ordered.some((event) => GESTURE_TYPES.includes(event.type));
+  if (some || !store.run || !store.video.has_pixels || !store.may("perceive")) return null;
+  return h(
+    "div",
+    { class: "inspector-buttons" },
+    inspector.button("Look for gestures", "pointing", () => actions.emit("gestures"), {
+      title: "Pointing, showing, giving and reaching, by rules on arms and hands; takes about as long as perception",
+      "data-focus": "gestures",
+    }),
   );
 }
 
@@ -137,6 +153,7 @@ function nothingYet(inspector) {
     "Events",
     h("p", { text: words }),
     buttons,
+    gesturesOffer(inspector),
     mayMake && h("p", { class: "dim", text: byHand }),
   );
 }

@@ -3,6 +3,8 @@
 import { h } from "../dom.js";
 import { Window } from "../timeline/window.js";
 import { LANE, drawPerson } from "../timeline/people.js";
+import { TYPES } from "../vocabulary.js";
+import { gestureReason, gestureWhy, otherNumbers } from "./gesture.js";
 
 const two = (value) => value.toFixed(2);
 const known = (value) => Number.isFinite(value);
@@ -63,6 +65,7 @@ const RULES = {
 
 /** Why an event was proposed, as one sentence; empty where the rule's numbers are not known. */
 export function reason(store, event, details) {
+  if (TYPES[event.type].modality === "gesture") return gestureReason(store, event, details);
   const rule = RULES[event.type];
   if (!rule || !details || !Object.keys(details).length) return "";
   return rule.words(details, store.times.zeroed(event.end) - store.times.zeroed(event.start));
@@ -81,8 +84,9 @@ export function whySection(inspector, event, details) {
       ? rule.meters(details, seconds).filter(([, value, limit]) => known(value) && known(limit))
       : []
     ).map((meter) => meterRow(...meter)),
+    ...(TYPES[event.type].modality === "gesture" ? gestureWhy(event, details) : []),
     plot(inspector, event),
-    told && numbers(store, details),
+    told && numbers(store, otherNumbers(details)),
   ];
 }
 

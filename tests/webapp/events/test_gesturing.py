@@ -1,0 +1,249 @@
+"""Gestures become proposals: a human's word stands, each source keeps to its own, and people may edit meanwhile."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.db import transaction
+
+from tests.webapp.factories import edit, make_person, make_proposal, make_run, make_tracklet, make_video
+from webapp.events import derivation, gesturing
+from webapp.events.derivation import Outdated
+from webapp.events.gesturing import Snapshot
+from webapp.events.models import Edit, Event
+from webapp.jobs.models import Job
+from webapp.lib.errors import Refused
+from webapp.library.models import Blob, Video
+from webapp.tracks.models import Person
+
+RULES = {"name": "rules", "version": "1", "origin": "rule", "weights": {}, "settings": {}}
+MLLM = {"name": "mllm", "version": "1", "origin": "model", "weights": {}, "settings": {}}
+
+
+@pytest.fixture(autouse=True)
+def no_broker(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("webapp.jobs.broker.send", lambda **_: True)
+
+
+class Stage:
+    """A video with an accepted run: tracks 0, 1, 2 are persons A, B, C over all frames."""
+
+    def __init__(self, project: Any) -> None:
+        blob = Blob.objects.create(sha256="cd" * 32, bytes=1, ready=True)
+        self.video = make_video(project, blob=blob)
+        self.people = [make_person(self.video) for _ in range(3)]
+        self.run = make_run(self.video)
+        for track, person in enumerate(self.people):
+            make_tracklet(self.run, person, track, 0, 550)
+        self.a, self.b, self.c = self.people
+
+    def find(self, *gestures: dict[str, Any], by: dict[str, Any] = RULES, since: Snapshot | None = None) -> Any:
+        snapshot = since or Snapshot.of(Video.objects.get(id=self.video.id))
+        return gesturing.settle(video=self.video, snapshot=snapshot, about=by, gestures=gestures)
+
+    def events(self) -> list[Event]:
+        return list(Event.objects.filter(video=self.video, modality="gesture").order_by("start", "id"))
+
+
+@pytest.fixture
+def stage(project: Any) -> Stage:
+    return Stage(project)
+
+
+def point(who: Person, start: int, end: int, to: Person | None = None, **more: Any) -> dict[str, Any]:
+    row = {
+        "type": "pointing",
+        "start": start,
+        "end": end,
+        "initiator": who.number,
+        "target_kind": "person" if to else "location",
+        "target_person": to.number if to else None,
+        "target_description": "" if to else "a place to the left in the picture",
+        "initiator_box": (0.1, 0.2, 0.3, 0.9),
+        "confidence": 0.7,
+        "details": {"hand": "left", "terms": {"form": 1.0}, "onset_after": start - 3, "offset_before": end},
+    }
+    return row | more
+
+
+def test_a_gesture_becomes_a_proposal_with_its_roles_and_details(stage: Stage) -> None:
+    counts = stage.find(point(stage.a, 10, 60, stage.b))
+    (event,) = stage.events()
+    assert counts == {"added": 1, "changed": 0, "removed": 0, "attached": 0}
+    assert (event.type, event.start, event.end, event.set.kind) == ("pointing", 10, 60, "proposal")
+    assert (event.origin, event.status, event.confidence) == ("rule", "proposed", 0.7)
+    roles = {(p.person_id, p.role) for p in event.participations.all()}
+    assert roles == {(stage.a.id, "initiator"), (stage.b.id, "target")}
+    assert event.details["initiator_box"] == [0.1, 0.2, 0.3, 0.9]
+    assert event.details["target_kind"] == "person" and event.details["hand"] == "left"
+    assert event.machine is not None and event.machine["detector"] == "rules"
+    assert event.machine["run"] == str(stage.run.id)
+
+
+def test_a_models_gesture_is_of_a_model(stage: Stage) -> None:
+    stage.find(point(stage.a, 10, 60), by=MLLM)
+    (event,) = stage.events()
+    assert event.origin == "model" and event.details["target_description"].startswith("a place")
+
+
+def test_pages_hear_of_it_through_the_ledger(stage: Stage) -> None:
+    stage.find(point(stage.a, 10, 60))
+    written = Edit.objects.get(video=stage.video, kind="events.gestures")
+    stage.video.refresh_from_db()
+    assert (written.revision, written.user) == (stage.video.revision, None)
+    assert [c["after"]["type"] for c in written.changes] == ["pointing"]
+    assert stage.video.proposed_count == 1
+
+
+def test_the_same_again_writes_nothing(stage: Stage) -> None:
+    stage.find(point(stage.a, 10, 60))
+    before = [(e.id, e.version) for e in stage.events()]
+    assert not any(stage.find(point(stage.a, 10, 60)).values())
+    assert [(e.id, e.version) for e in stage.events()] == before
+    assert Edit.objects.filter(video=stage.video).count() == 1
+
+
+def test_a_proposal_that_moved_keeps_its_id_and_one_that_is_gone_goes(stage: Stage) -> None:
+    stage.find(point(stage.a, 10, 60), point(stage.b, 70, 120))
+    first = stage.events()[0].id
+    counts = stage.find(point(stage.a, 15, 60))
+    (event,) = stage.events()
+    assert (event.id, event.start) == (first, 15)
+    assert (counts["changed"], counts["removed"]) == (1, 1)
+
+
+def test_a_rejected_gesture_does_not_come_back(stage: Stage, bob: Any) -> None:
+    stage.find(point(stage.a, 10, 60))
+    event = stage.events()[0]
+    edit(stage.video, bob, "event.update", event.id, event.version, status="rejected")
+    stage.find(point(stage.a, 12, 62))
+    (event,) = stage.events()
+    assert event.status == "rejected" and (event.start, event.machine["start"]) == (10, 12)
+
+
+def test_a_confirmed_and_trimmed_gesture_stays_as_the_human_left_it(stage: Stage, bob: Any) -> None:
+    stage.find(point(stage.a, 10, 60))
+    event = stage.events()[0]
+    edit(stage.video, bob, "event.update", event.id, event.version, status="confirmed", start=20)
+    stage.find()
+    (event,) = stage.events()
+    assert (event.start, event.status) == (20, "confirmed") and event.machine["gone"]
+
+
+def test_a_gesture_made_by_hand_takes_the_matching_proposal(stage: Stage, bob: Any) -> None:
+    made = "11111111-1111-4111-8111-111111111111"
+    people = [[str(stage.a.id), "initiator"]]
+    edit(stage.video, bob, "event.create", made, type="pointing", start=10, end=60, participants=people)
+    stage.find(point(stage.a, 12, 60))
+    (event,) = stage.events()
+    assert str(event.id) == made and event.machine["start"] == 12 and event.set.kind == "working"
+
+
+def test_each_detector_replaces_only_its_own(stage: Stage) -> None:
+    stage.find(point(stage.a, 10, 60))
+    stage.find(point(stage.b, 100, 150), by=MLLM)
+    stage.find(by=MLLM)
+    (event,) = stage.events()
+    assert event.machine["detector"] == "rules"
+
+
+def test_another_detectors_proposal_is_let_go_where_a_human_spoke(stage: Stage, bob: Any) -> None:
+    """Its view of the event stays what it was, so that its own next run finds its proposal."""
+    stage.find(point(stage.a, 10, 60))
+    event = stage.events()[0]
+    edit(stage.video, bob, "event.update", event.id, event.version, status="rejected")
+    counts = stage.find(point(stage.a, 11, 61), by=MLLM)
+    (event,) = stage.events()
+    assert not any(counts.values()) and event.machine["detector"] == "rules"
+
+
+def test_deriving_gaze_does_not_touch_gestures(stage: Stage, bob: Any) -> None:
+    stage.find(point(stage.a, 10, 60), point(stage.b, 100, 150))
+    spoken = stage.events()[1]
+    edit(stage.video, bob, "event.update", spoken.id, spoken.version, status="confirmed")
+    make_proposal(stage.video, "mutual_gaze", 10, 60, [(stage.a, "member"), (stage.b, "member")])
+    before = [(e.id, e.version, e.machine) for e in stage.events()]
+    locked = Video.objects.get(id=stage.video.id)
+    wanted = derivation.difference([], derivation.known_events(locked))
+    with transaction.atomic():
+        derivation.write(locked, wanted)
+    assert [(e.id, e.version, e.machine) for e in stage.events()] == before
+    assert not Event.objects.filter(video=stage.video, modality="gaze").exists()
+
+
+def test_gestures_do_not_touch_gaze(stage: Stage) -> None:
+    gaze = make_proposal(stage.video, "mutual_gaze", 10, 60, [(stage.a, "member"), (stage.b, "member")])
+    stage.find(point(stage.a, 10, 60))
+    stage.find()
+    assert Event.objects.get(id=gaze.id).version == 1
+
+
+def test_a_gaze_event_made_a_gesture_by_hand_stays_the_rules_tombstone(stage: Stage, bob: Any) -> None:
+    gaze = make_proposal(stage.video, "sudden_gaze_shift", 10, 60, [(stage.a, "member")])
+    people = [[str(stage.a.id), "initiator"]]
+    edit(stage.video, bob, "event.update", gaze.id, 1, type="pointing", participants=people)
+    stage.find(point(stage.a, 10, 60))
+    (event,) = stage.events()
+    assert event.id == gaze.id and event.machine["type"] == "sudden_gaze_shift"
+    known = derivation.known_events(Video.objects.get(id=stage.video.id))
+    assert [(k.id, k.own) for k in known] == [(str(gaze.id), True)]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# People edit while a detector works
+
+
+def test_somebody_merged_meanwhile_goes_by_the_other(stage: Stage, rita: Any) -> None:
+    since = Snapshot.of(Video.objects.get(id=stage.video.id))
+    edit(stage.video, rita, "person.merge", stage.c.id, 1, into=str(stage.a.id))
+    stage.find(point(stage.c, 10, 60, stage.b), since=since)
+    roles = {(p.person_id, p.role) for p in stage.events()[0].participations.all()}
+    assert roles == {(stage.a.id, "initiator"), (stage.b.id, "target")}
+
+
+def test_a_gesture_between_two_who_turn_out_to_be_one_is_none(stage: Stage, rita: Any) -> None:
+    since = Snapshot.of(Video.objects.get(id=stage.video.id))
+    edit(stage.video, rita, "person.merge", stage.b.id, 1, into=str(stage.a.id))
+    stage.find(point(stage.a, 10, 60, stage.b), since=since)
+    assert stage.events() == []
+
+
+def test_a_track_given_to_another_meanwhile_takes_its_gestures_along(stage: Stage, rita: Any) -> None:
+    since = Snapshot.of(Video.objects.get(id=stage.video.id))
+    stage.run.tracklets.filter(track=0).update(person=stage.c)
+    stage.find(point(stage.a, 10, 60), since=since)
+    (part,) = stage.events()[0].participations.all()
+    assert part.person_id == stage.c.id
+
+
+def test_another_run_meanwhile_makes_it_outdated(stage: Stage) -> None:
+    since = Snapshot.of(Video.objects.get(id=stage.video.id))
+    make_run(stage.video)
+    with pytest.raises(Outdated):
+        stage.find(point(stage.a, 10, 60), since=since)
+    assert stage.events() == []
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Asking for it
+
+
+def test_asked_twice_it_is_one_job(stage: Stage, rita: Any) -> None:
+    first = gesturing.request_gestures(video=stage.video, user=rita)
+    again = gesturing.request_gestures(video=stage.video, user=None)
+    other = gesturing.request_gestures(video=stage.video, user=None, detector="mllm")
+    assert first.id == again.id != other.id
+    assert (first.kind, first.queue, first.parameters) == ("gestures", "gpu", {"detector": "rules"})
+    assert Job.objects.filter(video=stage.video).count() == 2
+
+
+def test_what_cannot_be_done_is_said(stage: Stage) -> None:
+    with pytest.raises(Refused, match="no gesture detector 'guess'"):
+        gesturing.request_gestures(video=stage.video, user=None, detector="guess")
+    stage.video.run = None
+    with pytest.raises(Refused, match="no accepted run"):
+        gesturing.request_gestures(video=stage.video, user=None)
+    stage.video.state = "failed"
+    with pytest.raises(Refused, match="import is done"):
+        gesturing.request_gestures(video=stage.video, user=None)
