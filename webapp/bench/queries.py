@@ -224,7 +224,8 @@ def standing(question: Question, user: User, role: Role) -> dict[str, Any]:
 def dashboard(project: Project, user: User, role: Role) -> dict[str, Any]:
     """Counts by state and category, settings, quotas with what is missing, agreement: a fixed number of queries.
 
-    Disputed questions count as answering for whoever may not see keys. Letters are counted of accepted ones only.
+    Disputed questions count as answering for whoever may not see keys, and agreement is not for them. Letters are
+    counted of accepted ones only. `agreement` is as `webapp.bench.agreeing` describes it.
     """
     bench = services.bench_of(project)
     counts = Question.objects.filter(project=project).values_list("category", "state").annotate(n=Count("*")).order_by()
@@ -244,7 +245,7 @@ def dashboard(project: Project, user: User, role: Role) -> dict[str, Any]:
         ],
         "settings": settings_row(bench),
         "quotas": quotas.table(bench),
-        "agreement": bench.agreement,
+        "agreement": bench.agreement if may_see_keys(role) else {},  # of few answers it would tell who disagreed
         "stale": Question.objects.filter(project=project, stale=True).exclude(state__in=DECIDED[2:]).count(),
         "waiting": answering.waiting(project=project, user=user),
     }

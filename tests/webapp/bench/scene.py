@@ -1,8 +1,8 @@
 """A small scene with known facts, and questions about it whose proofs stand.
 
 550 frames at 25 per second, cuts at 150 and 250, a run that looked twice a second. Ann (0), Ben (1) and Cid (2) are
-seen throughout. Ann and Ben look at each other in [25, 75), Cid follows Ann's gaze in [100, 125), and all gaze is covered in
-[0, 150).
+seen throughout. Ann and Ben look at each other in [25, 75), Cid follows Ann's gaze in [100, 125), and all gaze is
+covered in [0, 150).
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def draft(scene: Scene, number: int = 0, **more: Any) -> SimpleNamespace:
 def make_questions(
     scene: Scene, count: int = 1, *, user: Any = None, opened: bool = True, **more: Any
 ) -> list[Question]:
-    """Questions of the scene, handed to the raters; nobody is counted as having seen their keys unless `user` is given."""
+    """Questions of the scene, handed to the raters; nobody counts as having seen their keys unless `user` is given."""
     first = Question.objects.filter(video=scene.video).count()
     drafts = [draft(scene, first + n, **more) for n in range(count)]
     made = services.create_questions(video=scene.video, drafts=drafts, user=user)
