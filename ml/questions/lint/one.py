@@ -29,6 +29,8 @@ class One:
     slugs: frozenset[str]
     truths: list[bool | None] | None = None  # of the options, where a proof gives them
     broken: str = ""  # why its proof does not stand
+    kind: str = "single"  # as a question of the studio: single, yes_no, multiple, number, open
+    options_wanted: int | None = None  # how many options it should have, where that is not the set's number
 
     @cached_property
     def words(self) -> list[str]:

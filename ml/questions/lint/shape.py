@@ -24,7 +24,7 @@ def check(one: One, world: World) -> Iterator[Finding]:
     yield from _fields(one)
     yield from _format(one, world)
     yield from _category(one, world)
-    if not one.item.open_ended and one.item.options:
+    if one.kind in ("single", "yes_no") and not one.item.open_ended and one.item.options:
         yield from _letters(one)
         yield from _answer(one)
 
@@ -52,12 +52,19 @@ def _format(one: One, world: World) -> Iterator[Finding]:
         yield Finding("unknown_format", f"The format {quoted(item.format)} is neither {MCQ} nor {OPEN}.", one.at)
     if item.open_ended:
         yield from _open(one)
-    elif len(item.options) != world.option_count:
+    elif (wanted := _wanted(one, world)) is not None and len(item.options) != wanted:
         found = f"{len(item.options)} option{'s' * (len(item.options) != 1)}"
-        yield Finding("option_count", f"The item has {found} instead of {world.option_count}.", one.at)
+        yield Finding("option_count", f"The item has {found} instead of {wanted}.", one.at)
     for at, text in enumerate(one.words):
         if not text:
             yield Finding("empty_option", f"Option {_letter(at)} is empty.", one.at)
+
+
+def _wanted(one: One, world: World) -> int | None:
+    """How many options the item should have; None: any number is fine."""
+    if one.options_wanted is not None:
+        return one.options_wanted
+    return {"single": world.option_count, "yes_no": 2, "number": 0}.get(one.kind)
 
 
 def _open(one: One) -> Iterator[Finding]:
