@@ -18,7 +18,7 @@ from ml.questions.draft import Draft
 from ml.questions.facts import Facts, Span
 from ml.questions.grammar import expr, value
 from ml.questions.idea import REGISTRY, Choice, Idea
-from ml.questions.letters import Letters
+from ml.questions.letters import OFFERED, Letters
 from ml.questions.proof import evaluate, names
 from ml.questions.reducing import Truth, holds, known
 from ml.questions.scene import Scene
@@ -29,7 +29,6 @@ from ml.questions.templates import gaze, gesture, joint, opened
 from ml.questions.trace import gt_events, trace
 
 OPTIONS = 4
-NOBODY_SHARE = 0.35  # of the ideas whose key is an absence, this share is kept: they are the easiest to come by
 ALIKE = 0.8
 LONGEST_OPTION = 15  # words
 _ALL = (gaze, gesture, joint, opened)
@@ -101,7 +100,9 @@ def draft_of(
     wording = words_capital(rng.choice(idea.wordings))
     if not scene.sees((a, b), slots.persons_in(wording)):
         return None
-    chosen = _sentences(idea) if idea.kind == "open" else _options(scene, idea, (a, b))
+    chosen = (
+        _sentences(idea) if idea.kind == "open" else _options(scene, idea, (a, b), letters.may_be_absent(name, rng))
+    )
     if chosen is None:
         return None
     key, others = chosen
@@ -120,6 +121,7 @@ def draft_of(
     proof["events"] = list(outcome.used)
     asked.add(mark)
     taken.append(_words(scene, wording))
+    letters.took(name, key[0].value is None)
     answer = " ".join(text for text, _ in idea.sentences) if idea.kind == "open" else key[0].text
     return Draft(
         category=category,
@@ -142,8 +144,11 @@ def _sentences(idea: Idea) -> tuple[list[Choice], list[Choice]]:
     return [Choice(text, {"claim": claim}) for text, claims in idea.sentences for claim in claims], []
 
 
-def _options(scene: Scene, idea: Idea, window: Span) -> tuple[list[Choice], list[Choice]] | None:
-    """The key and three proven distractors, drawn with the plausible ones first; None where there are not enough."""
+def _options(scene: Scene, idea: Idea, window: Span, absent: bool) -> tuple[list[Choice], list[Choice]] | None:
+    """The key and three proven distractors, drawn with the plausible ones first; None where there are not enough.
+
+    `absent`: whether the key may be an absence.
+    """
     rng = scene.rng
     truths = _truths(scene.facts, idea)
     named = [c for c in idea.choices if scene.sees(window, slots.persons_in(c.text)) and _short(c.text)]
@@ -154,9 +159,10 @@ def _options(scene: Scene, idea: Idea, window: Span) -> tuple[list[Choice], list
     if idea.whole and len(true) + len(false) < len(idea.choices):
         return None
     key = rng.choice(true)
-    if key.value is None and rng.random() > NOBODY_SHARE:
+    if key.value is None and not absent:
         return None
-    order = {c.text: c.rank + 1.5 * rng.random() for c in false}
+    offered = -1.0 if rng.random() < OFFERED else 9.0
+    order = {c.text: offered if c.value is None else c.rank + 1.5 * rng.random() for c in false}
     others = sorted(false, key=lambda c: order[c.text])[: OPTIONS - 1]
     rng.shuffle(others)
     return [key], others

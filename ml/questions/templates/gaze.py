@@ -268,7 +268,7 @@ def who_is_left_out(scene: Scene) -> Iterator[Idea]:
                 f"Which person stays out of the {noun} {words.span(window)}?",
             ],
             ["others", visible, gaze(window, event.type)],
-            [*distractors.persons(scene, [*inside, *outside], inside), nobody("Everyone takes part")],
+            [*distractors.persons(scene, [*inside, *outside], inside), nobody()],
             window,
             several=True,
         )

@@ -56,7 +56,7 @@ def to_whom(scene: Scene) -> Iterator[Idea]:
                 f"Who is the target of {p}'s {event.type} gesture {words.span(window)}?",
             ],
             ["who", gestures(window, event.type, initiator=x), "target"],
-            [*distractors.persons(scene, others), Choice("An object or place, no person", None, 1)],
+            [*distractors.persons(scene, others), nobody("No person")],
             window,
             (x,),
         )
@@ -130,8 +130,8 @@ def who_is_earlier(scene: Scene) -> Iterator[Idea]:
             [
                 Choice(f"{p} gestures first", "before", 0),
                 Choice(f"{q} gestures first", "after", 0),
-                Choice("Their gestures overlap in time", "overlap", 0),
-                Choice("Neither makes such a gesture", None, 0),
+                Choice("Their gestures overlap", "overlap", 0),
+                Choice("Neither of them does so", None, 0),
             ],
             window,
             tuple(sorted((by(first), by(second)))),
@@ -186,7 +186,7 @@ def who_gestures_most(scene: Scene) -> Iterator[Idea]:
                 f"Which person makes the largest number of gestures {words.span(window)}?",
             ],
             ["most", gestures(window), "initiator"],
-            [*distractors.persons(scene, visible, active), nobody("Two or more tie for the most")],
+            [*distractors.persons(scene, visible, active), nobody("No one (a tie)")],
             window,
         )
 
@@ -244,7 +244,7 @@ def whom_next(scene: Scene) -> Iterator[Idea]:
                 f"{clause}. To whom does {q} gesture next within {NEXT_S} seconds?",
             ],
             ["who", ["first", ["after", gestures(None, initiator=y), that(event), NEXT_S]], "target"],
-            [*distractors.persons(scene, others, event.who()), nobody("To no person")],
+            [*distractors.persons(scene, others, event.who()), nobody("No person")],
             window,
             tuple(sorted((by(event), y))),
         )

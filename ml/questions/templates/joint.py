@@ -42,10 +42,10 @@ def gaze_or_gesture_first(scene: Scene) -> Iterator[Idea]:
             ],
             ["order", gaze(window, look.type, person=who), gestures(window, move.type, initiator=x)],
             [
-                Choice(f"The {words.TYPES[look.type]} ends before the gesture starts", "before", 0),
-                Choice(f"The gesture ends before the {words.TYPES[look.type]} starts", "after", 0),
-                Choice("Gaze and gesture overlap in time", "overlap", 0),
-                Choice("Neither of the two happens", None, 0),
+                Choice("The gaze event ends before the gesture starts", "before", 0),
+                Choice("The gesture ends before the gaze event starts", "after", 0),
+                Choice("The gaze event and the gesture overlap in time", "overlap", 0),
+                Choice("Neither the gaze event nor the gesture happens", None, 0),
             ],
             window,
             tuple(sorted({*who, x})),
@@ -185,7 +185,7 @@ def who_is_in_most(scene: Scene) -> Iterator[Idea]:
                 f"Counting gaze events and gestures together, who is in most of them {words.span(window)}?",
             ],
             ["most", ["either", gaze(window), gestures(window)], "person"],
-            [*distractors.persons(scene, visible, active), nobody("Two or more tie for the most")],
+            [*distractors.persons(scene, visible, active), nobody("No one (a tie)")],
             window,
         )
 

@@ -65,6 +65,13 @@ def test_gestures_between_all_pairs_must_be_covered_when_the_target_is_open() ->
     assert claim(ask, facts([], coverage=pairs[1:])) is None
 
 
+def test_an_event_of_any_number_of_people_needs_coverage_of_everybody() -> None:
+    ask = ["exists", ["events", {"modality": "gaze", "type": "joint_attention", "roles": {"member": "a"}}]]
+    pairs = [Covered("gaze", 0, 600, frozenset({"a", other})) for other in "bcde"]
+    assert claim(ask, facts([], coverage=pairs)) is None
+    assert claim(ask, facts([], coverage=[Covered("gaze", 0, 600, frozenset("abcde"))])) is False
+
+
 def test_order_falls_when_a_step_could_turn_it() -> None:
     ask = ["order", ["event", "p"], ["event", "q"]]
     options = {"1": "before", "2": "after", "3": "overlap", "4": None}
