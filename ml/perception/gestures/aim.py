@@ -11,6 +11,7 @@ from ml.perception.gestures.window import Array, Window
 CONE_DEG = 15.0  # between the ray and the nearest edge of a box that may be meant
 FURNITURE = ("chair", "couch", "bed", "dining_table", "bench")  # large things a ray crosses on its way
 LARGE_PENALTY_DEG = 6.0
+HIT_DEG = 5.0  # a ray this near to a box may meet it: of several such boxes the nearest is meant
 AHEAD_M = 0.05  # a target lies at least this far ahead
 
 
@@ -27,7 +28,7 @@ class Aim:
 def pick(window: Window, look: int, origin: Array, direction: Array, own: int, scale: float) -> Aim:
     """What a ray from `origin` (pixels) along `direction` (unit length) means on one look, among everybody but `own`.
 
-    The smallest angle to a box wins; among boxes that the ray meets, the nearest, a large piece of furniture last.
+    The smallest angle to a box wins; of boxes that it may meet (HIT_DEG) the nearest, a large piece of furniture last.
     """
     people = head_and_trunk(window.body[look], window.face[look])
     boxes = np.concatenate([people, window.thing[look]])
@@ -35,7 +36,7 @@ def pick(window: Window, look: int, origin: Array, direction: Array, own: int, s
     angles, distances = angles_to(boxes, origin, direction)
     angles[own] = np.nan
     large = np.array([name in FURNITURE for name in window.names], bool)
-    cost = angles + 0.01 * distances / scale
+    cost = np.maximum(angles - HIT_DEG, 0) + 0.01 * distances / scale
     cost[count:] += LARGE_PENALTY_DEG * large
     cost[~(angles <= CONE_DEG) | ~(distances / scale >= AHEAD_M)] = np.inf
     if not len(cost) or not np.isfinite(cost).any():

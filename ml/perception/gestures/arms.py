@@ -138,7 +138,7 @@ def phases(arm: Arm, seconds: Array) -> list[Phase]:
         moving[start:end] = True
     for start, end in runs(known & ~moving):  # a turn of the path is no hold
         inner = start > 0 and end < len(v) and known[start - 1] and known[end]
-        if inner and seconds[end - 1] - seconds[start] < SHORTEST_HOLD_S:
+        if inner and seconds[end] - seconds[start] < SHORTEST_HOLD_S:
             moving[start:end] = True
     found = [Phase("move", *span) for span in runs(moving)] + [Phase("hold", *span) for span in runs(known & ~moving)]
     return sorted(found, key=lambda phase: phase.start)

@@ -34,7 +34,7 @@ from ml.perception.gestures.window import Array, box_distance
 
 WEIGHTS = {"form": 0.30, "straight": 0.25, "aim": 0.25, "still": 0.20}
 ARM_ONLY = 0.6
-LEAST_HOLD_S = 0.2
+LEAST_HOLD_S = 0.15
 RAISED_M = 0.12  # out of the resting region, or above the elbow
 STRETCHED, STRETCH_DEG = 0.85, 40.0  # a stretched and raised arm
 MOST = 0.6  # share of the hold's looks

@@ -170,9 +170,7 @@ def window(
     )  # fmt: skip
 
 
-def frame(
-    figure: Figure, p: int, t: Array, pose: Array, hand: Array, body: Array, face: Array, palms: Array
-) -> None:
+def frame(figure: Figure, p: int, t: Array, pose: Array, hand: Array, body: Array, face: Array, palms: Array) -> None:
     """Fill in one person."""
     points = np.zeros((len(t), 33, 3))
     points[:, :11] = (0, -0.22, -0.1)

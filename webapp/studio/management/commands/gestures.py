@@ -64,7 +64,8 @@ def outcome(video: Video, job: Job) -> dict[str, Any]:
         "video": str(video.id),
         "detector": f"{detector['name']} {detector['version']}",
         "gestures": dict(sorted(Counter(types).items())),
-        **{name: job.result[name] for name in ("counts", "seconds", "spent", "notes", "peak_rss_mb")},
+        **{name: job.result[name] for name in ("counts", "notes", "peak_rss_mb")},
+        **{name: dict(sorted(job.result[name].items())) for name in ("seconds", "spent")},
         "realtime_factor": round(video.duration_s / sum(wall), 3) if (wall := [s for _, s in job.stages]) else None,
     }
 
