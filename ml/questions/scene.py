@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from random import Random
 
 from ml.questions.facts import Event, Facts, Span
 
+ELSEWHERE = 0.35  # of the events are also asked about in a window drawn by chance
 PRINTED_S = 0.1  # questions print times to a tenth of a second: a window's edge may be off by half of it
 
 
@@ -47,6 +48,19 @@ class Scene:
         extra = self.rng.choice((0, 0, self.margin, 2 * self.margin)) if pad is None else pad
         low, high = self.shot(start)[0], self.shot(end - 1)[1]
         return max(low, start - max(least, extra)), min(high, end + max(least, extra))
+
+    def asked(self, events: Sequence[Event]) -> Iterator[tuple[Event, Span, bool]]:
+        """Each event with a window around it; now and then also with one drawn from its shot, where it need not be.
+
+        The last says whether the window is around the event: without such windows "no one" would never be right.
+        """
+        for event in events:
+            yield event, self.around(event), True
+            low, high = self.shot(event.start)
+            length = max(event.end - event.start, 2 * self.second)
+            if self.rng.random() < ELSEWHERE and high - low > 2 * length:
+                start = self.rng.randrange(low, high - length)
+                yield event, (start, start + length), False
 
     def visible(self, window: Span) -> list[str]:
         """Persons who are in the picture at some time of the window, in the order of their numbers."""

@@ -29,8 +29,7 @@ def gaze(window: tuple[int, int] | None, *types: str, **roles: str | list[str]) 
 
 @template("gaze_target")
 def eye_contact_partner(scene: Scene) -> Iterator[Idea]:
-    for event in scene.events("gaze", MUTUAL):
-        window = scene.around(event)
+    for event, window, there in scene.asked(scene.events("gaze", MUTUAL)):
         for x in scene.shuffled(sorted(event.who("member"))):
             others = [id for id in scene.visible(window) if id != x]
             p, when = slots.person(x), words.between(window)
@@ -40,7 +39,7 @@ def eye_contact_partner(scene: Scene) -> Iterator[Idea]:
                     f"With whom does {p} share mutual gaze {when}?",
                     f"{words.capital(when)}, {p} looks at someone who looks back. Who is it?",
                     f"Whose eyes does {p} meet {words.span(window)}?",
-                ],
+                ][: 4 if there else 2],
                 ["who", gaze(window, MUTUAL, member=x), "member"],
                 [*distractors.persons(scene, others), nobody(), *_both(scene, others)],
                 window,
@@ -56,17 +55,16 @@ def _both(scene: Scene, others: list[str]) -> list[Choice]:
 
 @template("gaze_target")
 def whose_gaze_is_followed(scene: Scene) -> Iterator[Idea]:
-    for event in scene.events("gaze", FOLLOWING):
-        window = scene.around(event)
+    for event, window, there in scene.asked(scene.events("gaze", FOLLOWING)):
         for x in scene.shuffled(sorted(event.who("follower"))):
             others = [id for id in scene.visible(window) if id != x]
             p, when = slots.person(x), words.between(window)
             yield Idea(
                 [
                     f"Whose gaze does {p} follow {when}?",
-                    f"{words.capital(when)}, {p} looks where another person looked just before. Who looked first?",
                     f"Which person's gaze is followed by {p} {words.span(window)}?",
-                ],
+                    f"{words.capital(when)}, {p} looks where another person looked just before. Who looked first?",
+                ][: 3 if there else 2],
                 ["who", gaze(window, FOLLOWING, follower=x), "leader"],
                 [*distractors.persons(scene, others), nobody(), *_both(scene, others)],
                 window,
@@ -166,8 +164,7 @@ def _near_pairs(scene: Scene, events: list[Event]) -> Iterator[tuple[Event, Even
 
 @template("mutual_gaze")
 def which_pair(scene: Scene) -> Iterator[Idea]:
-    for event in scene.events("gaze", MUTUAL):
-        window = scene.around(event)
+    for event, window, there in scene.asked(scene.events("gaze", MUTUAL)):
         when = words.between(window)
         yield Idea(
             [
@@ -175,7 +172,7 @@ def which_pair(scene: Scene) -> Iterator[Idea]:
                 f"Which pair shares mutual gaze {when}?",
                 f"{words.capital(when)}, which two people look at each other?",
                 f"Who look into each other's eyes {words.span(window)}?",
-            ],
+            ][: 4 if there else 3],
             ["who", gaze(window, MUTUAL), "member"],
             [*distractors.pairs(scene, scene.visible(window), event.who("member")), nobody("No pair")],
             window,
@@ -184,17 +181,16 @@ def which_pair(scene: Scene) -> Iterator[Idea]:
 
 @template("gaze_following")
 def who_leads(scene: Scene) -> Iterator[Idea]:
-    for event in scene.events("gaze", FOLLOWING):
-        window = scene.around(event)
+    for event, window, there in scene.asked(scene.events("gaze", FOLLOWING)):
         visible = scene.visible(window)
         when = words.between(window)
         yield Idea(
             [
                 f"Who looks first and has their gaze followed by another person {when}?",
-                f"{words.capital(when)}, one person follows another's gaze. Who leads?",
                 f"Whose gaze is followed by somebody else {words.span(window)}?",
+                f"{words.capital(when)}, one person follows another's gaze. Who leads?",
                 f"Who is the leader of the gaze following {when}?",
-            ],
+            ][: 4 if there else 2],
             ["who", gaze(window, FOLLOWING), "leader"],
             [*distractors.persons(scene, visible, event.who()), nobody()],
             window,
@@ -203,10 +199,9 @@ def who_leads(scene: Scene) -> Iterator[Idea]:
 
 @template("gaze_following")
 def who_follows(scene: Scene) -> Iterator[Idea]:
-    for event in scene.events("gaze", FOLLOWING):
+    for event, window, there in scene.asked(scene.events("gaze", FOLLOWING)):
         if len(event.who("follower")) > 1:
             continue
-        window = scene.around(event)
         leader = min(event.who("leader"))
         others = [id for id in scene.visible(window) if id != leader]
         p, when = slots.person(leader), words.between(window)
@@ -215,7 +210,7 @@ def who_follows(scene: Scene) -> Iterator[Idea]:
                 f"Who follows the gaze of {p} {when}?",
                 f"{words.capital(when)}, who looks where {p} looked just before?",
                 f"Which person is the follower of {p}'s gaze {words.span(window)}?",
-            ],
+            ][: 3 if there else 2],
             ["who", gaze(window, FOLLOWING, leader=leader), "follower"],
             [*distractors.persons(scene, others), nobody(), *_both(scene, others)],
             window,

@@ -45,16 +45,16 @@ def window_after(scene: Scene, event: Event, seconds: int) -> tuple[int, int] | 
 
 @template("gesture_recog")
 def to_whom(scene: Scene) -> Iterator[Idea]:
-    for event in scene.events("gesture", *GESTURES):
-        window, x = scene.around(event), by(event)
+    for event, window, there in scene.asked(scene.events("gesture", *GESTURES)):
+        x = by(event)
         others = [id for id in scene.visible(window) if id != x]
         p, when, do = slots.person(x), words.between(window), words.do(event.type)
         yield Idea(
             [
                 f"Whom does {p} {do} {when}?",
-                f"{words.capital(when)}, {p} makes a {event.type} gesture. Whom is it for?",
+                f"{words.capital(when)}, to whom does {p} make a {event.type} gesture?",
                 f"Who is the target of {p}'s {event.type} gesture {words.span(window)}?",
-            ],
+            ][: 3 if there else 2],
             ["who", gestures(window, event.type, initiator=x), "target"],
             [*distractors.persons(scene, others), nobody("No person")],
             window,
@@ -64,11 +64,10 @@ def to_whom(scene: Scene) -> Iterator[Idea]:
 
 @template("gesture_recog")
 def from_whom(scene: Scene) -> Iterator[Idea]:
-    for event in scene.events("gesture", *GESTURES):
+    for event, window, there in scene.asked(scene.events("gesture", *GESTURES)):
         target = to(event)
         if target is None:
             continue
-        window = scene.around(event)
         others = [id for id in scene.visible(window) if id != target]
         p, when = slots.person(target), words.between(window)
         yield Idea(
@@ -76,7 +75,7 @@ def from_whom(scene: Scene) -> Iterator[Idea]:
                 f"Who {words.does(event.type)} {p} {when}?",
                 f"{words.capital(when)}, who makes a {event.type} gesture to {p}?",
                 f"Which person's {event.type} gesture is meant for {p} {words.span(window)}?",
-            ],
+            ][: 3 if there else 2],
             ["who", gestures(window, event.type, target=target), "initiator"],
             [*distractors.persons(scene, others), nobody()],
             window,

@@ -91,6 +91,22 @@ def eye_contact_during(scene: Scene) -> Iterator[Idea]:
             )
 
 
+@template("eye_contact_in_interaction")
+def which_pair_during(scene: Scene) -> Iterator[Idea]:
+    for event in scene.events("gesture", *GESTURES):
+        window, times = scene.around(event, pad=0), words.span((event.start, event.end))
+        yield Idea(
+            [
+                f"Which two people make eye contact during {slots.person(by(event))}'s {event.type} gesture {times}?",
+                f"{clause(event)} {times}. Which pair shares mutual gaze during this gesture?",
+            ],
+            ["who", ["overlapping", gaze(None, MUTUAL), that(event)], "member"],
+            [*distractors.pairs(scene, scene.visible(window), event.who()), nobody("No pair")],
+            window,
+            tuple(sorted(event.who())),
+        )
+
+
 @template("gaze_response_to_gesture")
 def gaze_after_gesture(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gesture", *GESTURES):

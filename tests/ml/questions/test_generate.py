@@ -48,7 +48,7 @@ def test_every_category_and_every_template_gives_some() -> None:
 
 def test_each_template_has_several_wordings() -> None:
     for name, (_, template) in REGISTRY.items():
-        ideas = [idea for n in range(3) for idea in template(Scene(crowd(n), random.Random(1)))]
+        ideas = [idea for n in range(4) for idea in template(Scene(crowd(n), random.Random(1)))]
         assert ideas and all(len(set(idea.wordings)) >= 2 for idea in ideas), name
 
 

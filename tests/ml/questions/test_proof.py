@@ -149,3 +149,14 @@ def test_a_tree_as_deep_as_you_like_is_refused() -> None:
         tree = ["first", tree]
     with pytest.raises(FormatError, match="inside each other"):
         parse(proof(["exists", tree], {"1": True}, "1"))
+
+
+def test_something_unmarked_may_bring_a_marked_event_in() -> None:
+    """The gesture is marked and gestures are covered; a gaze event that overlaps it may not be."""
+    gestures = [Covered("gesture", 0, 600)]
+    ask = ["exists", ["overlapping", ["events", {"modality": "gesture"}], ["events", {"modality": "gaze"}]]]
+    assert claim(ask, facts([P], coverage=gestures)) is None
+    assert claim(ask, facts([P], coverage=[*gestures, Covered("gaze", 200, 230)])) is False
+    after = ["exists", ["after", ["events", {"modality": "gesture"}], ["events", {"modality": "gaze"}], None]]
+    assert claim(after, facts([P], coverage=gestures)) is None
+    assert claim(after, facts([P], coverage=[*gestures, Covered("gaze", 0, 200)])) is False

@@ -163,6 +163,36 @@ def test_what_is_known_holds_whatever_is_unmarked_outside_coverage(
             assert right(*question, [*rng.choice(worlds), *_named(extra)], facts) is within
 
 
+looks = ["events", {"modality": "gaze"}]
+moves = ["events", {"modality": "gesture"}]
+related = st.one_of(
+    st.sampled_from([["overlapping", looks, moves], ["overlapping", moves, looks]]),
+    st.tuples(st.just("after"), st.sampled_from([looks, moves]), st.sampled_from([looks, moves]), limits).map(list),
+)
+plain = st.one_of(related, st.sampled_from([looks, moves]))
+across = st.one_of(related, st.tuples(st.sampled_from(["first", "last", "longest"]), plain).map(list)).flatmap(
+    lambda chosen: st.one_of(
+        asked("exists", st.just(chosen), said=st.booleans()),
+        asked("count", st.just(chosen), said=st.integers(0, 2)),
+        asked("who", st.just(chosen), st.just("person"), said=persons_said),
+    )
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(tables(3, covered=True), across, st.sampled_from(["gaze", "gesture"]), spans, st.randoms(use_true_random=False))
+def test_a_relation_needs_coverage_of_both_its_sides(
+    facts: Facts, question: tuple[Any, Any], modality: str, span: tuple[int, int], rng: random.Random
+) -> None:
+    """Here one modality is covered throughout, the other in one span."""
+    other = "gaze" if modality == "gesture" else "gesture"
+    facts = replace(facts, coverage=[Covered(modality, 0, FRAMES), Covered(other, *span)])
+    said = truth(question, facts, 0)
+    for _ in range(40 if said is not None else 0):
+        extra = [e for e in (hidden(facts, rng) for _ in range(rng.randint(1, 2))) if e is not None]
+        assert right(*question, [*facts.events, *_named(extra)], facts) is said
+
+
 def _named(extra: list[Event]) -> list[Event]:
     return [replace(event, id=f"hidden{n}") for n, event in enumerate(extra)]
 
