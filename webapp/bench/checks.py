@@ -143,17 +143,35 @@ def letter_of(question: Question) -> str:
     return ascii_uppercase[ids.index(question.key[0])]
 
 
-def lettered(
-    options: Sequence[Option], key: Sequence[Any], proof: Mapping[str, Any] | None
-) -> tuple[list[Option], list[Any], dict[str, Any] | None]:
-    """Options with the ids a, b, c, ... by position, key and proof likewise: so an id tells nothing of the key."""
-    ids = {str(option["id"]): ascii_lowercase[place] for place, option in enumerate(options[:MOST_OPTIONS])}
-    new = [{"id": ids[str(o["id"])], "text": o["text"], "value": o.get("value")} for o in options[:MOST_OPTIONS]]
-    key = [ids.get(pick, pick) if isinstance(pick, str) else pick for pick in key] if options else list(key)
-    if proof is None:
-        return new, key, None
+def lettered(options: Any, key: Any, proof: Any, kind: str) -> tuple[list[Option], list[Any], dict[str, Any] | None]:
+    """Options with the ids a, b, c, ... by position, key and proof likewise: so an id tells nothing of the key.
+
+    Raises Refused where these are not of the right shape.
+    """
+    if not isinstance(options, list) or not all(isinstance(o, dict) and "id" in o for o in options):
+        raise Refused("'options' must be a list of {id, text, value}.", "options")
+    if not isinstance(key, list) or not (proof is None or isinstance(proof, dict)):
+        raise Refused("'key' is a list, 'proof' an object or nothing.", "key")
+    if len(options) > MOST_OPTIONS:
+        raise Refused(f"At most {MOST_OPTIONS} options.", "options")
+    ids = {str(option["id"]): ascii_lowercase[place] for place, option in enumerate(options)}
+    if len(ids) < len(options):
+        raise Refused("Two options have the same id.", "options")
+    new = [{"id": ids[str(o["id"])], "text": o.get("text"), "value": o.get("value")} for o in options]
+    if kind not in CHOOSES:
+        return new, key, proof
+    return new, [_renamed(pick, ids, "key") for pick in key], proof and _proof_renamed(proof, ids)
+
+
+def _renamed(pick: Any, ids: Mapping[str, str], name: str) -> str:
+    if str(pick) not in ids:
+        raise Refused(f"'{name}' must be a list of option ids.", name)
+    return ids[str(pick)]
+
+
+def _proof_renamed(proof: Mapping[str, Any], ids: Mapping[str, str]) -> dict[str, Any]:
     told = dict(proof)
-    if options and isinstance(told.get("options"), list):
-        told["options"] = [each | {"id": ids.get(str(each.get("id")), each.get("id"))} for each in told["options"]]
-        told["key"] = [ids.get(str(pick), pick) for pick in told.get("key", [])]
-    return new, key, told
+    if isinstance(told.get("options"), list) and isinstance(told.get("key"), list):  # else it cannot be read anyway
+        told["options"] = [each | {"id": _renamed(each.get("id"), ids, "proof")} for each in told["options"]]
+        told["key"] = [_renamed(pick, ids, "proof") for pick in told["key"]]
+    return told

@@ -1,18 +1,25 @@
-"""Making questions from what is known of a video: facts -> drafts -> stored questions that no quota refuses."""
+"""Making questions from what is known of a video: facts -> drafts -> stored questions that no quota refuses.
+
+Slow: imported by workers and commands only.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from django.db.models import Count
+
+from ml.questions.generate import generate
+from ml.questions.letters import LETTERS, Letters
+from ml.questions.taxonomy import CATEGORIES
 from webapp.accounts.models import User
 from webapp.bench import services
 from webapp.bench.facts import facts_of
 from webapp.bench.models import Question
 from webapp.bench.quotas import PLANNED, Room
-from webapp.library.models import Video
+from webapp.library.models import Project, Video
 
 
 @dataclass
@@ -29,49 +36,44 @@ class Generated:
         self.categories.update(other.categories)
 
 
-def drafts_of(
-    video: Video, *, seed: int, categories: Sequence[str] = (), most: int | None = None, letters: Any = None
-) -> list[Any]:
-    """What `ml.questions.generate` makes of the video's facts. Slow for a large video: workers and commands."""
-    from ml.questions.generate import generate
-
-    facts = facts_of(video)
-    if not facts.events:
-        return []
-    return list(generate(facts, seed=seed, categories=list(categories) or None, most=most, letters=letters))
-
-
 def generate_for(
-    *, video: Video, user: User | None, seed: int, categories: Sequence[str] = (), most: int | None = None
+    *,
+    video: Video,
+    user: User | None,
+    seed: int,
+    categories: Sequence[str] = (),
+    most: int | None = None,
+    letters: Letters | None = None,
 ) -> Generated:
-    """Make and keep the questions of one video. The same seed on the same events gives the same drafts; those the video
-    has already are not kept again. Raises Refused.
+    """Make and keep the questions of one video: slow for a large one, so workers only.
+
+    The same seed on the same events gives the same drafts; those the video has already are not kept again. `letters`:
+    what keys of the project have so far, kept up to date over several videos. Raises Refused.
     """
     wanted = with_room(video, categories)
-    if wanted is not None and not wanted:
+    if not wanted:
         return Generated()
-    drafts = drafts_of(video, seed=seed, categories=wanted or categories, most=most, letters=letters_of(video))
-    parameters = {"seed": seed, "categories": sorted(categories), "most": most}
-    made = services.create_questions(video=video, drafts=drafts, user=user, provenance={"generator": parameters})
+    facts = facts_of(video)
+    letters = letters or letters_of(video.project)
+    drafts = generate(facts, seed=seed, categories=wanted, most=most, letters=letters) if facts.events else []
+    told = {"generator": {"seed": seed, "categories": sorted(categories), "most": most}}
+    made = services.create_questions(video=video, drafts=drafts, user=user, provenance=told)
     return Generated(len(drafts), len(made), Counter(question.category for question in made))
 
 
-def with_room(video: Video, categories: Sequence[str]) -> list[str] | None:
-    """The categories of these that quotas have room for in this video, whatever the letter; None without quotas."""
-    from ml.questions.taxonomy import CATEGORIES
-
-    bench = services.bench_of(video.project)
-    if not bench.quotas:
-        return None
-    room = Room.of(bench, PLANNED)
+def with_room(video: Video, categories: Sequence[str]) -> list[str]:
+    """Those of the categories (all by default) that quotas have room for in this video, with some letter or without."""
+    room = Room.of(services.bench_of(video.project), PLANNED)
+    source = video.source_recording
     return [
         slug
-        for slug in categories or list(CATEGORIES)
-        if any(room.has((slug, video.source_recording, CATEGORIES[slug].difficulty, letter)) for letter in "ABCD")
+        for slug in categories or CATEGORIES
+        if any(room.has((slug, source, CATEGORIES[slug].difficulty, letter)) for letter in ("", *LETTERS))
     ]
 
 
-def letters_of(video: Video) -> Mapping[str, int]:
-    """How many questions of the project have each letter as key: the next ones balance them."""
-    found = Question.objects.filter(project=video.project_id, state__in=PLANNED).exclude(letter="")
-    return Counter(found.values_list("letter", flat=True))
+def letters_of(project: Project) -> Letters:
+    """How often each category of the project has each letter as key: what comes next balances them."""
+    found = Question.objects.filter(project=project, state__in=PLANNED).exclude(letter="")
+    counts = found.values_list("category", "letter").annotate(n=Count("*")).order_by()
+    return Letters(Counter({(category, letter): n for category, letter, n in counts}))

@@ -128,6 +128,7 @@ def create_questions(
         for question in made:
             checks.check_question(question, locked, names)
             question.shown = wording.printed(question.text, names, clock)
+            question.letter = checks.letter_of(question)
         bench = Bench.objects.select_for_update().get(project=locked.project_id)
         room = Room.of(bench, PLANNED)
         made = [question for question in made if room.take(kind_of(question, locked.source_recording))]
@@ -156,8 +157,8 @@ def _fresh(video: Video, drafts: Sequence[Any]) -> list[Any]:
 
 
 def _question(video: Video, draft: Any, user: User | None, origin: str, provenance: Mapping[str, Any]) -> Question:
-    options, key, proof = checks.lettered(draft.options, draft.key, draft.proof)
-    question = Question(
+    options, key, proof = checks.lettered(draft.options, draft.key, draft.proof, draft.kind)
+    return Question(
         project_id=video.project_id,
         video=video,
         category=draft.category,
@@ -176,8 +177,6 @@ def _question(video: Video, draft: Any, user: User | None, origin: str, provenan
         created_by=user,
         changed_by=user,
     )
-    question.letter = checks.letter_of(question)
-    return question
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -29,11 +29,12 @@ def compute_agreement(task: Task, job_id: str) -> str:
 
 def generate(attempt: Attempt) -> None:
     """One transaction a video, so that a killed job loses nothing: what is there is not made twice."""
-    from webapp.bench.generation import Generated, generate_for
+    from webapp.bench.generation import Generated, generate_for, letters_of
 
     job, wanted = attempt.job, attempt.job.parameters
     videos = _videos(attempt)
     total, skipped = Generated(), 0
+    letters = letters_of(job.project)
     for done, video in enumerate(videos):
         attempt.progress("generate", done / len(videos))
         if not ready(video):
@@ -46,6 +47,7 @@ def generate(attempt: Attempt) -> None:
                 seed=wanted["seed"],
                 categories=wanted["categories"],
                 most=wanted["most"],
+                letters=letters,
             )
         )
     attempt.progress("generate", 1.0)
