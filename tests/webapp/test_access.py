@@ -128,7 +128,10 @@ TABLE = [
     Row("POST", "/q/<uuid:question_id>/edit/", "curator"),
     Row("GET", "/clips/<uuid:clip_id>/clip.mp4", "viewer"),
     Row("GET", "/p/<slug:slug>/bench/releases/", "viewer"),
+    Row("POST", "/p/<slug:slug>/bench/releases/", "curator"),
     Row("GET", "/p/<slug:slug>/bench/releases/<int:number>/", "viewer"),
+    Row("POST", "/p/<slug:slug>/bench/releases/<int:number>/retire/", "curator"),
+    Row("GET", "/p/<slug:slug>/bench/releases/<int:number>/files/<str:name>", "curator"),
     Row("GET", f"{API}/projects/<slug:slug>/bench", "viewer"),
     Row("PATCH", f"{API}/projects/<slug:slug>/bench", "curator", {"raters": 3}),
     Row("GET", f"{API}/projects/<slug:slug>/questions", "viewer"),
@@ -269,7 +272,8 @@ def bench(people: SimpleNamespace, video: Any) -> dict[str, Any]:
         text="Who?", shown="Who?", kind="open", key=["nobody"], start=0, end=50,
     )  # fmt: skip
     release = Release.objects.create(project=people.one, number=1, sha256="ef" * 32)
-    return {"question_id": question.id, "clip_id": clip.id, "number": release.number}
+    default_storage.save(f"{release.folder}/items.json", ContentFile(b"[]"))
+    return {"question_id": question.id, "clip_id": clip.id, "number": release.number, "name": "items.json"}
 
 
 def address(row: Row, place: dict[str, Any]) -> str:

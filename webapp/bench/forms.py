@@ -289,6 +289,9 @@ class ReleaseForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text="What changed and why, for whoever uses it.",
     )
+    names = forms.BooleanField(
+        required=False, label="Name the raters", help_text="Off: the provenance of items gives them pseudonyms."
+    )
 
 
 class RetireForm(forms.Form):

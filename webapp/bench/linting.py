@@ -235,7 +235,8 @@ def latest(project: Project) -> dict[str, Any] | None:
         tree = json.loads(path.read_text())
     from ml.questions.lint.findings import CODES, SEVERITIES
 
-    rows = Question.objects.filter(project=project, state__in=LOOKED_AT).values_list("id", "number", "video_id")
+    told = {finding["question"] for finding in tree["findings"]} - {None}
+    rows = Question.objects.filter(id__in=told, state__in=LOOKED_AT).values_list("id", "number", "video_id")
     there = {str(id): (number, f"/v/{video}/?question={id}") for id, number, video in rows}
     by_code: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for finding in tree["findings"]:

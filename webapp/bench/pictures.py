@@ -1,14 +1,12 @@
-"""What the side of the bench page shows: composition against quotas, agreement, findings; as rows with their bars."""
+"""What the side of the bench page shows (composition against quotas, agreement) and what a release holds, as bars."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from django.utils.safestring import SafeString
-
 from ml.questions.taxonomy import CATEGORIES
-from webapp.bench.charts import bar
+from webapp.bench.charts import bar, interval
 from webapp.bench.listing import STATE_WORDS, Wanted
 
 GROUPS = ("gaze", "gesture", "joint")
@@ -61,7 +59,9 @@ def _slugs(group: str, known: Mapping[str, Any]) -> list[str]:
 
 def _line(row: Mapping[str, Any], going: int, quota: int | None, widest: int, wanted: Wanted) -> dict[str, Any]:
     accepted = row["accepted"]
-    words = f"{row['words']}: {accepted} accepted, {going} on the way" + (f", quota {quota}" if quota is not None else "")
+    words = f"{row['words']}: {accepted} accepted, {going} on the way" + (
+        f", quota {quota}" if quota is not None else ""
+    )
     picture = bar(
         [("accepted", accepted / widest), ("going", going / widest)],
         words=words,
@@ -90,4 +90,65 @@ def _title(rows: Mapping[str, Mapping[str, Any]], most: Mapping[str, int], accep
     return f"{accepted:,} accepted in {some} of {len(rows)} categories"
 
 
-NO_PICTURE = SafeString("")
+# ---------------------------------------------------------------------------------------------------------------------
+# Agreement
+
+LEAST_UNITS = 5  # rounds of a category below which its alpha says nothing
+
+
+def agreement(found: Mapping[str, Any], answers_since: int) -> dict[str, Any] | None:
+    """Krippendorff's alpha by category, as `webapp.bench.agreeing` keeps it; None before it was computed."""
+    if not found:
+        return None
+    rows = [_agreement_row(row) for row in found["rows"]]
+    whole = next((row for row in rows if not row["category"]), None)
+    title = "Too few answers to say how far raters agree"
+    if whole is not None and whole["chart"] is not None:
+        title = f"Agreement α = {whole['alpha']} over {whole['n']:,} rounds"
+    videos = found["videos"]
+    note = f"Nominal alpha; intervals from {found['replicates']:,} draws of {videos} video{'s' if videos != 1 else ''}."
+    if videos < 2:
+        note = "Nominal alpha; an interval needs answers about two videos or more."
+    if answers_since:
+        note += f" {answers_since:,} answer{'s' if answers_since != 1 else ''} came since."
+    return {"title": title, "rows": [row for row in rows if row["category"]], "note": note}
+
+
+def _agreement_row(row: Mapping[str, Any]) -> dict[str, Any]:
+    slug, alpha = row["category"], row["alpha"]
+    words = CATEGORIES[slug].words if slug else "All"
+    value, low, high = alpha["value"], alpha["low"], alpha["high"]
+    told: dict[str, Any] = {"category": slug, "words": words, "n": row["units"], "chart": None}
+    if value is None or row["units"] < LEAST_UNITS:
+        return told
+    known = low is not None and high is not None
+    span = f"95 %: {low:.2f} to {high:.2f}" if known else "no interval: answers about one video only"
+    picture = interval(value, low if known else value, high if known else value, words=f"{words}: {value:.2f}, {span}")
+    return told | {"chart": picture, "alpha": f"{value:.2f}", "interval": span}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What a release holds
+
+PARTS = {"category": "Category", "difficulty": "Difficulty", "letter": "Letter", "split": "Split", "source": "Source"}
+MOST_LINES = 20
+
+
+def release_composition(counts: Mapping[str, Mapping[str, int]]) -> list[dict[str, Any]]:
+    """Bars of a release's items by category, difficulty, letter, split and source; what has one value only is left."""
+    found = []
+    for part, words in PARTS.items():
+        lines = counts.get(part, {})
+        if not lines:
+            continue
+        most = max(lines.values())
+        rows = [_count_row(part, name, count, most) for name, count in lines.items()]
+        if part == "source":
+            rows.sort(key=lambda row: -row["count"])
+        found.append({"words": words, "rows": rows[:MOST_LINES], "more": max(0, len(rows) - MOST_LINES)})
+    return found
+
+
+def _count_row(part: str, name: str, count: int, most: int) -> dict[str, Any]:
+    words = CATEGORIES[name].words if part == "category" and name in CATEGORIES else name
+    return {"words": words, "count": count, "bar": bar([("accepted", count / most)], words=f"{words}: {count}")}

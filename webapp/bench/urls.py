@@ -15,6 +15,8 @@ urlpatterns = [
     path("p/<slug:slug>/bench/questions/new/", views_question.new, name="question_new"),
     path("q/<uuid:question_id>/edit/", views_question.edit, name="question_edit"),
     path("clips/<uuid:clip_id>/clip.mp4", views_question.clip, name="clip"),
-    path("p/<slug:slug>/bench/releases/", views_release.releases, name="releases"),
+    path("p/<slug:slug>/bench/releases/", views_release.index, name="releases"),
     path("p/<slug:slug>/bench/releases/<int:number>/", views_release.release, name="release"),
+    path("p/<slug:slug>/bench/releases/<int:number>/retire/", views_release.retire, name="release_retire"),
+    path("p/<slug:slug>/bench/releases/<int:number>/files/<str:name>", views_release.download, name="release_file"),
 ]

@@ -19,7 +19,9 @@ from webapp.accounts.access import allowed, project_for, role_in
 from webapp.accounts.models import User
 from webapp.accounts.pages import page, post_only, wants_part
 from webapp.accounts.permissions import Action
-from webapp.bench import forms, listing, pictures, queries, requests, services
+from webapp.bench import forms, linting, listing, pictures, queries, requests, services
+from webapp.bench.models import Answer
+from webapp.events.models import Event
 from webapp.jobs.models import Job
 from webapp.jobs.services import LIVE
 from webapp.lib.errors import Refused
@@ -29,6 +31,7 @@ JOB_KINDS = ("generate", "prove", "agreement", "lint", "release")
 STARTED = {
     "generate": "Questions are being made from the confirmed events.",
     "prove": "Every proof is run again.",
+    "lint": "The questions are being checked.",
     "agreement": "The agreement of the raters is being computed.",
 }
 
@@ -90,7 +93,9 @@ def _columns(wanted: listing.Wanted) -> dict[str, dict[str, str]]:
 
 def _side_context(project: Project, user: User, wanted: listing.Wanted, actions: list[Action]) -> dict[str, Any]:
     board = queries.dashboard(project, user, role_in(user, project.id) or "viewer")
+    bench = services.bench_of(project)
     blind = is_blind(actions)
+    since = Answer.objects.filter(question__project=project).count() - bench.agreement_at
     states = pictures.states(board["states"], wanted, blind=blind)
     stale = 0 if blind else board["stale"]
     return {
@@ -100,15 +105,27 @@ def _side_context(project: Project, user: User, wanted: listing.Wanted, actions:
         "disputed": board["states"].get("disputed", 0),
         "stale": {"count": stale, "address": wanted.address(stale="" if wanted.stale else "1")} if stale else None,
         "waiting": board["waiting"],
-        "bench": services.bench_of(project),
+        "bench": bench,
+        "confirmed": board_is_empty(board) and has_facts(project),
+        "agreement": pictures.agreement(board["agreement"], since),
+        "answers": since + bench.agreement_at,
+        "lint": None if blind else linting.latest(project),
         "composition": pictures.composition(board["categories"], board["quotas"], wanted),
         "jobs": live_jobs(project),
         "job_kinds": " ".join(JOB_KINDS),
-        "state_words": {n: w for n, w in listing.STATE_WORDS.items() if not (blind and n in listing.BLIND_STATES)},
         "groups": forms.grouped_categories(),
         "difficulties": listing.DIFFICULTIES,
         "origin_words": listing.ORIGIN_WORDS,
     }
+
+
+def board_is_empty(board: dict[str, Any]) -> bool:
+    return not any(board["states"].values())
+
+
+def has_facts(project: Project) -> bool:
+    """Whether anything is confirmed that a question could be about."""
+    return Event.objects.filter(video__project=project, status=Event.Status.CONFIRMED).exists()
 
 
 def live_jobs(project: Project) -> list[Job]:
@@ -120,7 +137,7 @@ def live_jobs(project: Project) -> list[Job]:
 @login_required
 @post_only
 def run(request: HttpRequest, slug: str) -> HttpResponse:
-    """A button of the page's head: generate, prove or agreement."""
+    """A button of the page's head: generate, prove, lint or agreement."""
     project = project_for(request.user, slug, "question")
     user = cast(User, request.user)
     what = request.POST.get("what", "")
@@ -129,6 +146,8 @@ def run(request: HttpRequest, slug: str) -> HttpResponse:
             requests.request_generation(project=project, user=user)
         elif what == "prove":
             requests.request_proofs_of_project(project=project, user=user)
+        elif what == "lint":
+            linting.request_lint(project=project, user=user)
         elif what == "agreement":
             requests.request_agreement(project=project, user=user)
         else:
