@@ -14,8 +14,16 @@ import numpy as np
 
 from ml.perception.gestures.aim import Aim
 from ml.perception.gestures.arms import Phase
-from ml.perception.gestures.grasp import NEAR_M
-from ml.perception.gestures.scene import BROUGHT_M, Candidate, Scene, angle_between, candidate, ramp, spoken
+from ml.perception.gestures.scene import (
+    BROUGHT_M,
+    Candidate,
+    Scene,
+    angle_between,
+    candidate,
+    in_hand_of_others,
+    ramp,
+    spoken,
+)
 from ml.perception.gestures.window import Array
 
 WEIGHTS = {"approach": 0.30, "touch": 0.30, "straight": 0.20, "score": 0.20}
@@ -78,13 +86,4 @@ def is_approached(scene: Scene, number: int, thing: int, move: Phase, near: Arra
         return False
     path = things.middle[move.start : move.start + int(near.argmin()) + 1, thing] / arm.scale
     still = np.linalg.norm(path - path[0], axis=1).max() <= STILL_M
-    return bool(still and not in_another_hand(scene, number, thing, move.start))
-
-
-def in_another_hand(scene: Scene, number: int, thing: int, look: int) -> bool:
-    """Whether any other hand has the object on this look."""
-    return any(
-        other.distance[look, thing] <= NEAR_M and other.movable[thing]
-        for k, other in enumerate(scene.things)
-        if k != number
-    )
+    return bool(still and not in_hand_of_others(scene, arm.person, thing, slice(move.start, move.start + 1))[0])

@@ -15,7 +15,7 @@ import numpy as np
 
 from ml.perception.gestures.aim import Aim
 from ml.perception.gestures.arms import Arm, Phase, arm_of, phases
-from ml.perception.gestures.grasp import Things, things_of
+from ml.perception.gestures.grasp import NEAR_M, Things, things_of
 from ml.perception.gestures.window import Array, Window, scales
 
 UNSURE = 0.7  # factor for a hand that may be somebody else's
@@ -116,6 +116,15 @@ def travelled_m(scene: Scene, number: int, thing: int, move: Phase) -> float:
     path = scene.things[number].middle[move.start : move.end, thing] / scene.arms[number].scale
     known = path[np.isfinite(path).all(1)]
     return float(np.linalg.norm(known[-1] - known[0])) if len(known) > 1 else np.inf
+
+
+def in_hand_of_others(scene: Scene, person: int, thing: int, here: slice) -> Array:
+    """Looks on which somebody else's hand has the object."""
+    near = np.zeros(here.stop - here.start, bool)
+    for arm, things in zip(scene.arms, scene.things, strict=True):
+        if arm.person != person and things.movable[thing]:
+            near |= np.nan_to_num(things.distance[here, thing], nan=np.inf) <= NEAR_M
+    return near
 
 
 def beats(scene: Scene, number: int, k: int) -> bool:

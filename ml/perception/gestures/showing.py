@@ -21,6 +21,7 @@ from ml.perception.gestures.scene import (
     Scene,
     brought,
     candidate,
+    in_hand_of_others,
     moved_m,
     ramp,
     spoken,
@@ -33,6 +34,7 @@ CHEST_M, OUT_HEIGHT_M = 0.30, 0.15  # below the shoulder, at most: near the body
 OUT_M = 0.05  # out of rest
 FACE_M = 0.04  # an object nearer to the own face is used, not shown
 MOST = 0.6  # share of the hold's looks
+SHARED = 0.4  # share of the looks on which others have it in hand, too, above which it changes hands
 ACROSS_M = 0.2  # an object less far to the side of the own shoulder is held towards the camera
 
 
@@ -44,6 +46,8 @@ def showing(scene: Scene, number: int) -> Iterator[Candidate]:
             continue
         thing = things.held(hold.start, hold.end)
         if thing is None or not is_held_up(scene, number, hold, thing) or not brought(scene, number, k, thing):
+            continue
+        if in_hand_of_others(scene, scene.arms[number].person, thing, slice(hold.start, hold.end)).mean() > SHARED:
             continue
         terms = {
             "held": float((things.distance[hold.start : hold.end, thing] <= NEAR_M).mean()),

@@ -18,7 +18,7 @@ Array = NDArray[Any]
 SHOULDERS, ELBOWS, WRISTS, HIPS = (11, 12), (13, 14), (15, 16), (23, 24)  # left, right
 KNUCKLES = ((17, 19), (18, 20))  # of the little finger and the index, as the pose has them
 SEEN = 0.5  # visibility from which a point of a pose counts
-FILL_S = 0.35  # a gap this long is filled by a straight line
+FILL_S = 0.5  # a gap this long is filled by a straight line
 KERNEL_S = 0.15  # half width of the triangle that smooths positions
 SHOULDER_M, TORSO_M, FACE_M = 0.36, 0.50, 0.17  # between shoulder joints; shoulders to hips; brow to chin
 
