@@ -328,13 +328,14 @@ def test_the_reverse_shuttle_goes_on_when_its_tab_is_seen_again(counter: Any) ->
     settle(page)
     page.evaluate(
         """() => {
-          const { dataset } = document.querySelector('#player');
-          const check = () => {
-            globalThis.left = Number(dataset.frame);
-            if (dataset.state === 'playing' && dataset.frame !== dataset.shown) hide(true); // a seek is under way
-            else requestAnimationFrame(check);
-          };
-          requestAnimationFrame(check);
+          const player = document.querySelector('#player');
+          const watch = new MutationObserver(() => {
+            globalThis.left = Number(player.dataset.frame);
+            if (player.dataset.state !== 'playing' || player.dataset.frame === player.dataset.shown) return;
+            watch.disconnect();
+            hide(true); // a seek is under way
+          });
+          watch.observe(player, { attributeFilter: ['data-frame'] });
         }"""
     )
     page.keyboard.press("J")
