@@ -34,7 +34,7 @@ def jerk(share: Array) -> Array:
 class Path:
     """A place over time: `stops` are (arrival begins, arrival ends, place) after the first place."""
 
-    first: Array
+    first: Any
     stops: list[tuple[float, float, Array]] = field(default_factory=list)
 
     def go(self, start: float, end: float, place: Any) -> Path:
