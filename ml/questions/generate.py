@@ -100,13 +100,13 @@ def draft_of(
     wording = words_capital(rng.choice(idea.wordings))
     if not scene.sees((a, b), slots.persons_in(wording)):
         return None
-    chosen = (
-        _sentences(idea) if idea.kind == "open" else _options(scene, idea, (a, b), letters.may_be_absent(name, rng))
-    )
+    chosen = _sentences(idea) if idea.kind == "open" else _options(scene, idea, (a, b), name, letters)
     if chosen is None:
         return None
     key, others = chosen
     used = support(expr(idea.ask), [value(c.value, expr(idea.ask).kind, "key") for c in key], table_of(facts, 0))
+    a = min([a, *(facts.by_id[id].start for id in used)])  # the clip shows whole what the key rests on
+    b = max([b, *(facts.by_id[id].end for id in used)])
     mark = (category, name, used or (a, b), tuple(sorted(slots.persons_in(wording))))
     if mark in asked or _repeats(scene, wording, taken):
         return None
@@ -121,7 +121,7 @@ def draft_of(
     proof["events"] = list(outcome.used)
     asked.add(mark)
     taken.append(_words(scene, wording))
-    letters.took(name, key[0].value is None)
+    letters.took(name, key[0].value)
     answer = " ".join(text for text, _ in idea.sentences) if idea.kind == "open" else key[0].text
     return Draft(
         category=category,
@@ -144,10 +144,12 @@ def _sentences(idea: Idea) -> tuple[list[Choice], list[Choice]]:
     return [Choice(text, {"claim": claim}) for text, claims in idea.sentences for claim in claims], []
 
 
-def _options(scene: Scene, idea: Idea, window: Span, absent: bool) -> tuple[list[Choice], list[Choice]] | None:
-    """The key and three proven distractors, drawn with the plausible ones first; None where there are not enough.
+def _options(
+    scene: Scene, idea: Idea, window: Span, name: str, letters: Letters
+) -> tuple[list[Choice], list[Choice]] | None:
+    """The key and three proven distractors, drawn with the plausible ones first.
 
-    `absent`: whether the key may be an absence.
+    None where there are not enough, or where the template has had this key too often.
     """
     rng = scene.rng
     truths = _truths(scene.facts, idea)
@@ -159,7 +161,7 @@ def _options(scene: Scene, idea: Idea, window: Span, absent: bool) -> tuple[list
     if idea.whole and len(true) + len(false) < len(idea.choices):
         return None
     key = rng.choice(true)
-    if key.value is None and not absent:
+    if not letters.allows(name, key.value, max(OPTIONS, len(idea.choices)), rng):
         return None
     offered = -1.0 if rng.random() < OFFERED else 9.0
     order = {c.text: offered if c.value is None else c.rank + 1.5 * rng.random() for c in false}

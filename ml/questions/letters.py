@@ -1,25 +1,29 @@
-"""What must be balanced over many items, so that nothing but the video tells the key: letters, and "no one".
+"""What must be balanced over many items, so that nothing but the video tells the key: letters, kinds, and "no one".
 
 The key's letter is the least used of its category. An absence ("No one", "No gesture") is the key of a fifth of the
 items of a template that knows one, and a wrong option of three quarters of the others: so where it is offered, it is
-right in one of four.
+right in one of four. A kind of event or an order is the key of a template at most a quarter more often than its share.
 """
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from random import Random
+from typing import Any
+
+from ml.questions.grammar import KNOWN_TYPES, ORDERS
 
 LETTERS = "ABCD"
 OFFERED = 0.75  # share of items with another key in which the absence is an option
+AHEAD = 2  # items by which a kind may run ahead while there are few
 
 
 class Letters:
-    """Counts of keys by (category, letter), and of keyed absences; hand the same one to every call that fills a set."""
+    """Counts of keys by (category, letter), and by what they say; give the same one to every call that fills a set."""
 
     def __init__(self, counts: Counter[tuple[str, str]] | None = None) -> None:
         self.counts = Counter(counts or {})
-        self.absent: Counter[tuple[str, bool]] = Counter()  # (template, whether its key is an absence)
+        self.said: defaultdict[str, Counter[str | None]] = defaultdict(Counter)  # by template
 
     def draw(self, category: str, rng: Random, count: int = 4) -> int:
         """The position for the next key of the category among `count` options: the one least used, then by chance."""
@@ -30,11 +34,19 @@ class Letters:
         self.counts[category, letter] += 1
         return letters.index(letter)
 
-    def may_be_absent(self, template: str, rng: Random) -> bool:
-        """Whether the template's next key may be an absence."""
-        absent, present = self.absent[template, True], self.absent[template, False]
-        return 4 * absent < present or (not absent and rng.random() < 0.25)
+    def allows(self, template: str, value: Any, among: int, rng: Random) -> bool:
+        """Whether the template's next key may say this, being one of so many that it could."""
+        said = self.said[template]
+        total = said.total()
+        if value is None:
+            return 4 * said[None] < total - said[None] or (not said[None] and rng.random() < 0.25)
+        return _kind(value) == "" or said[_kind(value)] <= AHEAD + 1.25 * total / among
 
-    def took(self, template: str, absent: bool) -> None:
-        """A draft of the template was made."""
-        self.absent[template, absent] += 1
+    def took(self, template: str, value: Any) -> None:
+        """A draft of the template was made, with this key."""
+        self.said[template][None if value is None else _kind(value)] += 1
+
+
+def _kind(value: Any) -> str:
+    """The value, where it is one that must not be told from its frequency; persons and durations are not."""
+    return value if isinstance(value, str) and value in (*KNOWN_TYPES, *ORDERS) else ""

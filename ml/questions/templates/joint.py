@@ -143,10 +143,11 @@ def gesture_after_gaze(scene: Scene) -> Iterator[Idea]:
             [
                 f"Which gesture does {p} start first within {RESPONSE_S} seconds after the gaze event ({noun}) of "
                 f"{group} {times}?",
-                f"{group} take part in {noun} {times}. Which gesture does {p} make next, within {RESPONSE_S} seconds "
+                f"{group} take part in {noun} {times}. Which gesture of {p} starts first within {RESPONSE_S} seconds "
                 "after this gaze event?"
                 if len(who) > 1
-                else f"{p} shows {noun} {times}. Which gesture does {p} make next within {RESPONSE_S} seconds?",
+                else f"The gaze of {p} shifts suddenly {times}. Which gesture of {p} starts first within "
+                f"{RESPONSE_S} seconds after it?",
             ],
             ["type", ["first", ["after", gestures(None, initiator=x), that(event), RESPONSE_S]]],
             [*distractors.gesture_types(), Choice("No gesture", None, 1)],

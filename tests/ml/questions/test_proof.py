@@ -160,3 +160,19 @@ def test_something_unmarked_may_bring_a_marked_event_in() -> None:
     after = ["exists", ["after", ["events", {"modality": "gesture"}], ["events", {"modality": "gaze"}], None]]
     assert claim(after, facts([P], coverage=gestures)) is None
     assert claim(after, facts([P], coverage=[*gestures, Covered("gaze", 0, 200)])) is False
+
+
+@pytest.mark.parametrize(("word", "open_span"), [("first", (0, 100)), ("last", (350, 600)), ("longest", (450, 600))])
+def test_something_unmarked_may_come_first_last_or_last_longer(word: str, open_span: tuple[int, int]) -> None:
+    long = gesture("r", "reaching", 310, 345, "d", "a")
+    ask = ["is", ["who", [word, ["events", {"modality": "gesture"}]], "initiator"], {"first": "b"}.get(word, "d")]
+    if word == "longest":
+        long = gesture("r", "reaching", 310, 400, "d", "a")
+    a, b = open_span
+    rows = [Covered("gesture", 0, a)] if a else []
+    rows += [Covered("gesture", b, 600)] if b < 600 else []
+    assert claim(ask, facts([P, Q, long])) is True
+    assert claim(ask, facts([P, Q, long], coverage=rows)) is None
+    if word != "longest":  # what is unmarked on the other side of it changes nothing
+        side = [Covered("gesture", 0, 250)] if word == "first" else [Covered("gesture", 310, 600)]
+        assert claim(ask, facts([P, Q, long], coverage=side)) is True
