@@ -3,7 +3,8 @@
 An item is plain JSON and never changes:
 
     {"id", "category", "difficulty", "kind", "question", "options": [text], "answer": "B" | ["A", "C"] | number | text,
-     "answer_text", "reasoning", "persons": [numbers], "span": {"start", "end", "start_s", "end_s"},
+     "answer_text", "reasoning", "persons": [numbers named], "visible": [numbers seen] | null,
+     "span": {"start", "end", "start_s", "end_s"},
      "gt_events": [{"source", "persons", "start", "end"}],
      "clip": {"sha256", "bytes", "frames", "width", "height", "duration_s", "start", "end", "offset_s", "rendering",
               "blur_faces", "recipe"},
@@ -38,7 +39,6 @@ from webapp.bench import wording
 from webapp.bench.facts import facts_of
 from webapp.bench.models import Adjudication, Answer, Question
 from webapp.lib.errors import Refused
-from webapp.library.frames import frame_seconds
 from webapp.library.models import Project, Video
 
 Item = dict[str, Any]
@@ -62,7 +62,7 @@ class Place:
     video: Video
     seconds: NDArray[np.float64]
     names: Mapping[str, str]
-    facts: Facts | None  # None where no question of the video has a proof
+    facts: Facts
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,7 @@ def freeze(
     items: list[Item] = []
     for done, question in enumerate(ordered):
         if question.video_id not in places:
-            proven = any(q.proof for q in ordered if q.video_id == question.video_id)
-            places[question.video_id] = _place(question.video, proven)
+            places[question.video_id] = _place(question.video)
         try:
             items.append(_item(question, places[question.video_id], voices[question.id]))
         except (FormatError, ValueError, KeyError) as error:
@@ -105,8 +104,16 @@ def freeze(
     return items
 
 
-def _place(video: Video, proven: bool) -> Place:
-    return Place(video, frame_seconds(video), wording.names_of([video.id]), facts_of(video) if proven else None)
+def _place(video: Video) -> Place:
+    facts = facts_of(video)
+    return Place(video, facts.seconds, wording.names_of([video.id]), facts)
+
+
+def _visible(facts: Facts, start: int, end: int) -> list[int] | None:
+    """Numbers of those who are in the picture during [start, end); None where no run says who is."""
+    if not any(person.visible for person in facts.persons):
+        return None
+    return sorted(p.number for p in facts.persons if any(a < end and start < b for a, b in p.visible))
 
 
 def _item(question: Question, place: Place, voices: Voices) -> Item:
@@ -126,7 +133,7 @@ def _item(question: Question, place: Place, voices: Voices) -> Item:
     texts = [question.text, *(one["text"] for one in question.options)]
     named = {place.names[person] for text in texts for person in persons_in(text)}
     zero = float(seconds[0])
-    events = gt_events(question.proof, place.facts, clock) if question.proof and place.facts else []
+    events = gt_events(question.proof, place.facts, clock) if question.proof else []
     return {
         "id": f"q{question.number:05d}",
         "category": question.category,
@@ -138,6 +145,7 @@ def _item(question: Question, place: Place, voices: Voices) -> Item:
         "answer_text": "",
         "reasoning": printed(question.reasoning),
         "persons": sorted(int(name.rpartition(" ")[2]) for name in named),
+        "visible": _visible(place.facts, clip.start, clip.end),
         "span": {
             "start": question.start,
             "end": question.end,

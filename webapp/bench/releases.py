@@ -12,6 +12,7 @@ changes: `facts` says what it held, `items` what it was made of.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -217,7 +218,7 @@ def draft(
     stays = {freezing.recording_of(one.item): one.split for one in earlier if not is_gone(one)}
     splits = freezing.splits_of(items, shares or SHARES, stays)
     progress("lint", 0.0)
-    found = lint(items, splits)
+    found = lint(items)
     progress("agreement", 0.0)
     facts = {
         "v": 1,
@@ -353,14 +354,14 @@ def limits(items: Sequence[freezing.Item]) -> list[str]:
     return told
 
 
-def lint(items: Sequence[freezing.Item], splits: Sequence[str]) -> dict[str, Any]:
+def lint(items: Sequence[freezing.Item]) -> dict[str, Any]:
     """Counts of the linter's findings. Raises Refused, listing the first, where one is an error."""
     from webapp.bench.release_lint import findings
 
-    found = findings(items, splits)
+    found = findings(items)
     errors = [one for one in found if one.severity == "error"]
     if errors:
-        told = " ".join(f"{_place(items, one.item)}: {one.sentence}" for one in errors[:FINDINGS_TOLD])
+        told = " ".join(_told(items, one) for one in errors[:FINDINGS_TOLD])
         more = f" And {len(errors) - FINDINGS_TOLD} more." if len(errors) > FINDINGS_TOLD else ""
         count = "1 error" if len(errors) == 1 else f"{len(errors)} errors"
         raise Refused(f"The linter finds {count}, so no release is cut. {told}{more}", "project")
@@ -374,8 +375,17 @@ def lint(items: Sequence[freezing.Item], splits: Sequence[str]) -> dict[str, Any
     }
 
 
-def _place(items: Sequence[freezing.Item], at: int | None) -> str:
-    return "The whole set" if at is None else f"Question {items[at]['provenance']['number']}"
+def _told(items: Sequence[freezing.Item], finding: Any) -> str:
+    """The sentence with questions by their numbers: the linter counts items from 0."""
+
+    def number(at: int) -> str:
+        return f"Question {items[at]['provenance']['number']}"
+
+    def named(match: re.Match[str]) -> str:
+        return number(int(match[1])) if int(match[1]) < len(items) else match[0]
+
+    sentence = re.sub(r"\bItem (\d{1,6})\b", named, finding.sentence)
+    return f"{'The whole set' if finding.item is None else number(finding.item)}: {sentence}"
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -64,6 +64,7 @@ def grasp_item(item: Item, number: int, dataset: str = "") -> Tree:
         "clip_start_frame": clip["start"],
         "clip_end_frame": clip["end"],
         "gt_events": item["gt_events"],
+        **({} if item["visible"] is None else {"persons": item["visible"]}),
     }
 
 
