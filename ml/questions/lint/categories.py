@@ -118,7 +118,8 @@ SIGNS: tuple[Sign, ...] = (
         r"\b(?:which|what)\s+(?:type|kind)\s+of\s+gesture\b",
     ),
     _in_options(
-        "offers gesture types", "gesture_type gesture_frequency gesture_sequence", _is_gesture_type
+        "offers gesture types", "gesture_type gesture_frequency gesture_sequence gaze_response_to_gesture",
+        _is_gesture_type
     ),
     _in_question(
         "asks for the target of a gesture", "gesture_recog gesture_sequence reciprocal_gesture",

@@ -48,7 +48,7 @@ def asked(one: One, seen: Seen) -> Asked:
         persons=tuple(token for token in listed if token[0] == "@"),
         times=tuple(float(token[1:]) for token in listed if token[0] == "#"),
         content=words.content(listed),
-        contrasts=words.contrasts(listed),
+        contrasts=words.contrasts(listed) | words.gestures(listed),
         text=one.item.question,
         key=key,
         options=frozenset(words.tokens(text) for text in one.words),
@@ -134,7 +134,10 @@ def _same_question(row: Asked, seen: Seen) -> bool:
     listed = words.tokens(question)
     if tuple(token for token in listed if token[0] == "@") != row.persons:
         return False
-    if words.contrasts(listed) != row.contrasts or words.likeness(words.content(listed), row.content) < ALIKE:
+    if (
+        words.contrasts(listed) | words.gestures(listed) != row.contrasts
+        or words.likeness(words.content(listed), row.content) < ALIKE
+    ):
         return False
     cited = [value for mention in times.mentions(question) for value in mention.values]
     if len(cited) != len(row.times):

@@ -46,7 +46,8 @@ _TIMES: dict[str, tuple[Severity, str]] = {
     "empty_time_range": ("warning", "The time range has no length."),
 }
 _PEOPLE: dict[str, tuple[Severity, str]] = {
-    "person_unknown": ("error", "A person is named whom the events, gaze or clip of this video do not know."),
+    "person_unknown": ("error", "A person is named whom the files of this video do not know."),
+    "person_without_event": ("note", "A person is named who takes part in no event of this video."),
     "person_not_visible": ("error", "A person is named who is not visible in the clip."),
     "person_form": ("note", "A person is named in a form that the released reward does not count."),
 }

@@ -1,7 +1,7 @@
 """Are the persons named in the item people of the video, and in the picture while its clip runs?
 
-Known from the event, graph and gaze files of the video, or from the item's own list `persons` (the numbers drawn into
-its clip). Without any of these nothing is said.
+Known from the gaze file of the video, or from the item's own list `persons` (the numbers drawn into its clip). Event
+files alone know only those who take part in an event, so a person they do not know is merely noted.
 """
 
 from __future__ import annotations
@@ -53,12 +53,11 @@ def _forms(one: One) -> Iterator[Finding]:
 def _known(one: One, table: Table) -> Iterator[Finding]:
     strangers = sorted(one.everybody - table.persons)
     if strangers:
-        known = persons.listed(sorted(table.persons))
-        yield Finding(
-            "person_unknown",
-            f"{persons.listed(strangers)} {_is(strangers)} named, but the video's files know {known}.",
-            one.at,
-        )
+        known, who = persons.listed(sorted(table.persons)), f"{persons.listed(strangers)} {_is(strangers)} named"
+        if not table.seen:  # somebody without an event may well be in the picture
+            yield Finding("person_without_event", f"{who}, but the video's events know {known} only.", one.at)
+            return
+        yield Finding("person_unknown", f"{who}, but the video's files know {known} only.", one.at)
     if not table.seen or one.span is None:
         return
     low, high = one.span[0] - SLACK, one.span[1] + SLACK

@@ -31,8 +31,12 @@ _CONTRAST = frozenset({
     "shorter", "shortest", "many", "much", "left", "right", "up", "down", "start", "starts", "end", "ends", "begin",
     "begins", "beginning", "yes", "only", "both", "either", "all", "same", "other", "others", "another", "more", "less",
     "simultaneously", "overlap", "overlapping", "duration", "often", "type", "back", "where", "why", "how", "except",
-    "also", "lead", "leads", "leader", "follower", "follow", "follows", "initiator", "target", "giving",
-    "gives", "showing", "shows", "pointing", "points", "reaching", "reaches", "once", "twice",
+    "also", "lead", "leads", "leader", "follower", "follow", "follows", "initiator", "target", "once",
+    "twice",
+})  # fmt: skip
+_GESTURES = frozenset({
+    "giving", "gives", "give", "showing", "shows", "show", "pointing", "points", "point", "reaching", "reaches",
+    "reach",
 })  # fmt: skip
 _ENDINGS = ("ing", "ed", "es", "s")
 
@@ -87,6 +91,11 @@ def contrasts(listed: Tokens) -> frozenset[str]:
     return frozenset(stem(token) for token in listed if token in _CONTRAST or phrases.NEGATION.fullmatch(token))
 
 
+def gestures(listed: Tokens) -> frozenset[str]:
+    """The gestures named: among many shared words one of these is easily drowned."""
+    return frozenset(stem(token) for token in listed if token in _GESTURES)
+
+
 def same(a: str, b: str) -> bool:
     """Two options say the same: equal tokens, or the same persons listed in another order."""
     one, other = tokens(a), tokens(b)
@@ -105,18 +114,22 @@ def nearly_same(a: str, b: str) -> bool:
     one, other = tokens(a), tokens(b)
     if marks(one) != marks(other) or contrasts(one) != contrasts(other):
         return False
-    left, right = (_stems(side) for side in (one, other))
-    if left == right:
-        return bool(left) or is_list(one) == is_list(other)
-    return len(left) == len(right) and all(
-        a == b or (min(len(a), len(b)) >= 5 and Levenshtein.distance(a, b, score_cutoff=1) <= 1)
-        for a, b in zip(left, right, strict=True)
-    )
+    left, right = (_telling(side) for side in (one, other))
+    if not (left or right):
+        return is_list(one) == is_list(other)
+    return len(left) == len(right) and all(_alike(a, b) for a, b in zip(left, right, strict=True))
 
 
-def _stems(listed: Tokens) -> list[str]:
-    """Stems in order, fillers left out; persons and times keep their places."""
-    return [token if token[0] in "@#" else stem(token) for token in listed if token not in _FILLER]
+def _telling(listed: Tokens) -> list[str]:
+    """Tokens in order, fillers left out; persons and times keep their places."""
+    return [token for token in listed if token not in _FILLER]
+
+
+def _alike(a: str, b: str) -> bool:
+    """One word, up to its ending or one letter of a longer one."""
+    if a == b or "@" in a + b or "#" in a + b:
+        return a == b
+    return stem(a) == stem(b) or (min(len(a), len(b)) >= 5 and Levenshtein.distance(a, b, score_cutoff=1) <= 1)
 
 
 def likeness(a: frozenset[str], b: frozenset[str]) -> float:
