@@ -48,14 +48,14 @@ class Said:
     specials: Counter[str]
 
 
-def compute(project: Project, progress: Progress, *, replicates: int = REPLICATES) -> Agreement:
+def compute(project: Project, progress: Progress) -> Agreement:
     """Agreement over all and by category. Takes seconds to minutes: workers only."""
     said = _said(project)
     rows = []
     slugs = ["", *(slug for slug in CATEGORIES if any(each.category == slug for each in said))]
     for done, slug in enumerate(slugs):
         progress("agreement", done / len(slugs))
-        rows.append(_row(slug, [each for each in said if slug in ("", each.category)], replicates))
+        rows.append(_row(slug, [each for each in said if slug in ("", each.category)]))
     progress("agreement", 1.0)
     units = [each.unit for each in said]
     content = {
@@ -64,7 +64,7 @@ def compute(project: Project, progress: Progress, *, replicates: int = REPLICATE
         "answers": sum(len(unit.answers) for unit in units),
         "units": len(units),
         "videos": len({unit.cluster for unit in units}),
-        "replicates": replicates,
+        "replicates": REPLICATES,
         "level": LEVEL,
         "seed": SEED,
         "rows": rows,
@@ -80,10 +80,10 @@ def keep(*, project: Project, found: Agreement) -> None:
         bench.save(update_fields=["agreement", "agreement_at"])
 
 
-def _row(slug: str, said: Sequence[Said], replicates: int) -> dict[str, Any]:
+def _row(slug: str, said: Sequence[Said]) -> dict[str, Any]:
     units = [each.unit for each in said]
     specials: Counter[str] = sum((each.specials for each in said), Counter())
-    found = estimate(units, replicates=replicates, seed=SEED)
+    found = estimate(units, replicates=REPLICATES, seed=SEED)
     return {
         "category": slug,
         "units": len(units),

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.webapp.bench.scene import Scene, make_questions, say
+from tests.webapp.bench.scene import Scene, make_questions, run_job, say
 from webapp.accounts.models import Membership, User
 from webapp.bench import answering, queries, services
 from webapp.bench.models import KeySeen, Question
@@ -177,18 +177,13 @@ def test_agreement_is_for_reviewers(people: Any, scene: Scene, as_user: Any) -> 
 def test_jobs_and_streams_tell_nothing(people: Any, scene: Scene, as_user: Any) -> None:
     """What a job found is read by everybody in the project: counts, never why a key fell."""
     from webapp.events.api import _state
-    from webapp.jobs import services as jobs
-    from workers.attempt import attempt_at
-    from workers.tasks import benching
 
     question = make_questions(scene, 1)[0]
     scene.edit(
         "event.update", scene.following, 1,
         participants=[[str(scene.people[0].id), "leader"], [str(scene.people[1].id), "follower"]],
     )  # fmt: skip
-    job = jobs.claim(job_id=Job.objects.get(kind="prove").id, worker="here")
-    assert job is not None
-    attempt_at(job, benching.prove)
+    job = run_job(Job.objects.get(kind="prove"))
     question.refresh_from_db()
     assert "no longer follower" in question.stale_why
     client = as_user(people.bob)
