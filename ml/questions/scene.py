@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
 from random import Random
 
 from ml.questions.facts import Event, Facts, Span
@@ -23,13 +24,20 @@ class Scene:
         self.second = max(1, round(1.0 / frame_s)) if frame_s else 1  # frames
         self.people = [person.id for person in facts.persons]
         self._visible = {person.id: person.visible for person in facts.persons}
+        self._sorted = sorted(facts.events, key=lambda event: (event.start, event.end, event.id))
+        self._starts = [event.start for event in self._sorted]
+        self._ends = list(accumulate((event.end for event in self._sorted), max))  # the latest end so far
 
     def events(self, modality: str, *types: str) -> list[Event]:
         """Events of the modality (of these types), shuffled."""
-        found = [e for e in self.facts.events if e.modality == modality and (not types or e.type in types)]
-        found.sort(key=lambda event: (event.start, event.end, event.id))
+        found = [e for e in self._sorted if e.modality == modality and (not types or e.type in types)]
         self.rng.shuffle(found)
         return found
+
+    def inside(self, window: Span, modality: str | None = None) -> list[Event]:
+        """Events (of the modality) that share a frame with the window, by start."""
+        near = self._sorted[bisect_right(self._ends, window[0]) : bisect_left(self._starts, window[1])]
+        return [e for e in near if e.end > window[0] and modality in (None, e.modality)]
 
     def shot(self, frame: int) -> Span:
         """The shot that holds the frame."""
@@ -78,25 +86,23 @@ class Scene:
 
         Their edges keep a margin from every such event, and no two share more than half of their time.
         """
-        events = [event for modality in modalities for event in self.events(modality)]
-        events.sort(key=lambda event: (event.start, event.end, event.id))
+        events = [event for event in self._sorted if event.modality in modalities]
+        ended = list(accumulate((event.end for event in events), max, initial=-(10**9)))  # before each event
+        starts = [*(event.start for event in events), 10**9]
         found: list[Span] = []
         for first, one in enumerate(events):
             low, high = self.shot(one.start)
             start, end = max(low, one.start - 2 * self.margin), one.end
+            if ended[first] > start - self.margin:
+                continue  # an earlier event runs into it
             for last in range(first, min(first + 12, len(events))):
                 end = max(end, events[last].end)
                 window = (start, min(high, end + 2 * self.margin))
                 if events[last].start >= high or window[1] - start > 40 * self.second:
                     break
-                if last - first + 1 >= least and not self._cuts(events, first, last, window):
+                if last - first + 1 >= least and starts[last + 1] >= window[1] + self.margin:
                     found.append(window)
         return self._apart(self.rng.sample(found, len(found)))
-
-    def _cuts(self, events: list[Event], first: int, last: int, window: Span) -> bool:
-        """Whether an event that starts before the first or after the last one is close to the window."""
-        near = (window[0] - self.margin, window[1] + self.margin)
-        return any(near[0] < event.end and event.start < near[1] for event in (*events[:first], *events[last + 1 :]))
 
     def _apart(self, windows: list[Span]) -> list[Span]:
         kept: list[Span] = []

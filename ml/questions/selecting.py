@@ -38,16 +38,16 @@ class Chosen:
     anchors: frozenset[str] = frozenset()
 
 
-def choose(node: Selection, table: Table) -> Chosen:
-    """The events of a selection."""
+def choose(node: Selection, table: Table, window: Span | None = None) -> Chosen:
+    """The events of a selection. With `window`, members that share no frame with it may be left out."""
     if isinstance(node, Events):
-        return _events(node, table)
+        return _events(node, table, window)
     if isinstance(node, One):
         return _one(node, table)
     if isinstance(node, Extreme):
         return _EXTREMES[node.word](choose(node.a, table), table)
     if isinstance(node, Either):
-        return _either(choose(node.a, table), choose(node.b, table))
+        return _either(choose(node.a, table, window), choose(node.b, table, window))
     return _related(node, table)
 
 
@@ -55,9 +55,9 @@ def _made(members: list[Member], hides: Callable[[Span], bool], anchors: frozens
     return Chosen(members, hides, any(member.sure for member in members), anchors)
 
 
-def _events(node: Events, table: Table) -> Chosen:
+def _events(node: Events, table: Table, window: Span | None) -> Chosen:
     members = []
-    for bounds in table.candidates(node):
+    for bounds in table.candidates(node, node.during or window):
         event = bounds.event
         if node.types and event.type not in node.types:
             continue
@@ -127,7 +127,7 @@ def _follows(table: Table, a: Bounds, b: Bounds, within: float | None) -> bool |
 
 def _related(node: Overlapping | After, table: Table) -> Chosen:
     """Events of A that stand in a relation to another event, one of B."""
-    a, b = choose(node.a, table), choose(node.b, table)
+    b = choose(node.b, table)
     whole = (0, table.frames)
 
     def relation(one: Bounds, other: Bounds) -> bool | None:
@@ -147,6 +147,9 @@ def _related(node: Overlapping | After, table: Table) -> Chosen:
         """Where an event of B must have a frame, to which this one, from A, is related."""
         return (bounds.s0, bounds.e1) if isinstance(node, Overlapping) else (0, bounds.s1)
 
+    reached = [reach(other.bounds) for other in b.members] or [(0, 0)]
+    hull = (min(start for start, _ in reached), max(end for _, end in reached))
+    a = choose(node.a, table, None if b.hides(whole) else hull)
     members = []
     for member in a.members:
         found: bool | None = False

@@ -8,9 +8,12 @@ Unmarked events may lie anywhere outside coverage, and reach k frames into it.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
+from itertools import accumulate
 
 import numpy as np
 
@@ -36,6 +39,21 @@ class Bounds:
     e1: int
 
 
+class Lane:
+    """Events in the order of their earliest start, found by the window they may share a frame with."""
+
+    def __init__(self, listed: Iterable[Bounds]) -> None:
+        self.listed = sorted(listed, key=lambda one: one.s0)
+        self._starts = [one.s0 for one in self.listed]
+        self._ends = list(accumulate((one.e1 for one in self.listed), max))  # the latest end so far
+
+    def near(self, window: Span | None) -> list[Bounds]:
+        """All that may share a frame with the window, and perhaps some more."""
+        if window is None:
+            return self.listed
+        return self.listed[bisect_right(self._ends, window[0]) : bisect_left(self._starts, window[1])]
+
+
 class Table:
     """The facts with one slack, indexed. `missing` collects the uncovered spans that left something open."""
 
@@ -45,12 +63,11 @@ class Table:
         self.missing: set[tuple[str, Span]] = set()
         self.gone: set[str] = set()  # ids of events asked for that are not there
         self.by_id = {event.id: self._bounds(event) for event in facts.events}
-        self._by_modality: dict[str, list[Bounds]] = defaultdict(list)
-        self._by_person: dict[tuple[str, str], list[Bounds]] = defaultdict(list)
+        lanes: dict[tuple[str, str], list[Bounds]] = defaultdict(list)
         for bounds in self.by_id.values():
-            self._by_modality[bounds.event.modality].append(bounds)
-            for person in bounds.event.who():
-                self._by_person[bounds.event.modality, person].append(bounds)
+            for person in ("", *bounds.event.who()):
+                lanes[bounds.event.modality, person].append(bounds)
+        self._lanes = {key: Lane(listed) for key, listed in lanes.items()}  # by modality and person; "": everybody
         self.uncovered = cache(self._uncovered)
         self._seconds: list[float] = np.asarray(facts.seconds, float).tolist()  # plain floats index faster
 
@@ -63,11 +80,10 @@ class Table:
         s1, e0 = event.start + self.slack, event.end - self.slack
         return Bounds(event, max(s0, 0), min(s1, self.frames - 1), max(e0, 1), min(e1, self.frames))
 
-    def candidates(self, node: Events) -> list[Bounds]:
-        """Marked events among which those of the node are, whatever their time."""
-        if not node.roles:
-            return self._by_modality.get(node.modality, [])
-        return min((self._by_person.get((node.modality, person), []) for _, person in node.roles), key=len)
+    def candidates(self, node: Events, window: Span | None) -> list[Bounds]:
+        """Marked events among which those of the node that may share a frame with the window are."""
+        lane = self._lanes.get((node.modality, node.roles[0][1] if node.roles else ""))
+        return lane.near(window) if lane else []
 
     def seconds(self, frame: int) -> float:
         return self._seconds[frame]

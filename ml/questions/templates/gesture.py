@@ -173,9 +173,7 @@ def how_long_gesture(scene: Scene) -> Iterator[Idea]:
 def who_gestures_most(scene: Scene) -> Iterator[Idea]:
     for window in scene.windows(3, "gesture"):
         visible, when = scene.visible(window), words.between(window)
-        active = [
-            by(e) for e in scene.facts.events if e.modality == "gesture" and e.start < window[1] and e.end > window[0]
-        ]
+        active = [by(e) for e in scene.inside(window, "gesture")]
         if len(set(active)) < 2:
             continue
         yield Idea(
@@ -215,7 +213,7 @@ def who_is_next(scene: Scene) -> Iterator[Idea]:
             continue
         x, times = by(event), words.span((event.start, event.end))
         p = slots.person(x)
-        near = set(event.who()) | {by(e) for e in scene.facts.events if e.modality == "gesture"}
+        near = set(event.who()) | {by(e) for e in scene.inside(window, "gesture")}
         yield Idea(
             [
                 f"{p} makes a {event.type} gesture {times}. Who starts the next gesture within {NEXT_S} seconds?",

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from ml.questions import distractors, slots, words
 from ml.questions.distractors import nobody
-from ml.questions.facts import Event, Span
+from ml.questions.facts import Event
 from ml.questions.idea import Choice, Idea, template, that
 from ml.questions.scene import Scene
 from ml.questions.templates.gaze import gaze
@@ -55,16 +55,12 @@ def gaze_or_gesture_first(scene: Scene) -> Iterator[Idea]:
 
 def _close(scene: Scene, types: tuple[str, ...]) -> Iterator[tuple[Event, Event]]:
     """Gaze events and gestures that share a person and lie within 20 seconds in one shot; drawn."""
-    looks = sorted(scene.events("gaze", *types), key=lambda event: event.start)
     pairs = []
     for move in scene.events("gesture", *GESTURES):
-        for look in looks:
+        for look in scene.inside((move.start - 20 * scene.second, move.end + 20 * scene.second), "gaze"):
             start, end = min(look.start, move.start), max(look.end, move.end)
-            if (
-                end - start <= 20 * scene.second
-                and look.who() & move.who()
-                and scene.shot(start) == scene.shot(end - 1)
-            ):
+            near = end - start <= 20 * scene.second and scene.shot(start) == scene.shot(end - 1)
+            if near and look.type in types and look.who() & move.who():
                 pairs.append((look, move))
     yield from scene.rng.sample(pairs, len(pairs))
 
@@ -161,7 +157,7 @@ def who_shares_gaze_during(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gesture", *GESTURES):
         window, times = scene.around(event, pad=0), words.span((event.start, event.end))
         visible = scene.visible(window)
-        looks = [e for e in scene.facts.events if e.modality == "gaze" and e.start < event.end and event.start < e.end]
+        looks = scene.inside((event.start, event.end), "gaze")
         for type in sorted({look.type for look in looks} & {JOINT, MUTUAL, FOLLOWING}):
             there = frozenset().union(*(look.who() for look in looks if look.type == type))
             yield Idea(
@@ -192,8 +188,8 @@ def _sets(scene: Scene, visible: list[str], there: frozenset[str]) -> list[Choic
 def who_is_in_most(scene: Scene) -> Iterator[Idea]:
     for window in scene.windows(3, "gaze", "gesture"):
         visible, when = scene.visible(window), words.between(window)
-        active = [id for event in _inside(scene, window) for id in event.who()]
-        if len(set(active)) < 3 or not any(event.modality == "gaze" for event in _inside(scene, window)):
+        active = [id for event in scene.inside(window) for id in event.who()]
+        if len(set(active)) < 3 or not scene.inside(window, "gaze"):
             continue
         yield Idea(
             [
@@ -205,7 +201,3 @@ def who_is_in_most(scene: Scene) -> Iterator[Idea]:
             [*distractors.persons(scene, visible, active), nobody("No one (a tie)")],
             window,
         )
-
-
-def _inside(scene: Scene, window: Span) -> list[Event]:
-    return [event for event in scene.facts.events if event.start < window[1] and window[0] < event.end]

@@ -25,12 +25,10 @@ def happens(facts: Facts, event: Event) -> Sentence:
 
 def _first_after(scene: Scene, event: Event, seconds: float, modality: str) -> Event | None:
     """The event of the modality that starts first within some seconds after another; None where two tie."""
-    end = scene.facts.seconds[event.end]
-    later = [
-        e
-        for e in scene.facts.events
-        if e.modality == modality and e.start >= event.end and scene.facts.seconds[e.start] - end <= seconds
-    ]
+    times = scene.facts.seconds
+    until = int(times.searchsorted(times[event.end] + seconds, side="right"))
+    later = [e for e in scene.inside((event.end, max(until, event.end + 1)), modality) if e.start >= event.end]
+    later = [e for e in later if times[e.start] - times[event.end] <= seconds]
     first = min((e.start for e in later), default=-1)
     found = [e for e in later if e.start == first]
     return found[0] if len(found) == 1 else None
@@ -142,7 +140,7 @@ def describe_response(scene: Scene) -> Iterator[Idea]:
 @template("cross_modal_dynamics")
 def describe_gaze_during_gesture(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gesture", *GESTURES):
-        looks = [e for e in scene.facts.events if e.modality == "gaze" and e.start < event.end and event.start < e.end]
+        looks = scene.inside((event.start, event.end), "gaze")
         if not 1 <= len(looks) <= 2:
             continue
         sentences = [happens(scene.facts, event), *(happens(scene.facts, look) for look in looks)]
