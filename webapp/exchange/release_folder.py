@@ -72,6 +72,13 @@ class Content:
         return f"{self.slug.replace('-', '_')}_r{self.number}"
 
 
+def ordered(tree: Any) -> Any:
+    """The tree with its keys in the order of the alphabet: the database keeps them in one of its own."""
+    if isinstance(tree, dict):
+        return {key: ordered(tree[key]) for key in sorted(tree)}
+    return [ordered(item) for item in tree] if isinstance(tree, list) else tree
+
+
 def content_of(release: Release) -> Content:
     """Read a release's rows: two queries."""
     rows = list(release.items.order_by("position"))
@@ -83,8 +90,8 @@ def content_of(release: Release) -> Content:
         number=release.number,
         sha256=release.sha256,
         notes=release.notes,
-        facts=release.facts,
-        entries=[Entry(row.position, row.split, row.sha256, row.item) for row in there],
+        facts=ordered(release.facts),
+        entries=[Entry(row.position, row.split, row.sha256, ordered(row.item)) for row in there],
         withdrawn=[{"number": row.position, "sha256": row.sha256} for row in rows if "withdrawn" in row.item],
         retired=[_retired(row) for row in rows if row.retired is not None],
     )
@@ -100,8 +107,10 @@ def content_of_draft(made: Draft) -> Content:
         number=made.number,
         sha256=made.sha256,
         notes=made.notes,
-        facts=made.facts,
-        entries=[Entry(number, split, sha256, item) for number, (item, split, sha256) in enumerate(rows, start=1)],
+        facts=ordered(made.facts),
+        entries=[
+            Entry(number, split, sha256, ordered(item)) for number, (item, split, sha256) in enumerate(rows, start=1)
+        ],
         withdrawn=[],
         retired=[],
     )
