@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from ml.synthetic.truth import HANDS, Place, Truth
 
+SHORTEST_S = 0.5  # of a gesture
+
 
 class Stage:
     """A scene that is being written. `gap_s`: seconds kept free between two things one person does."""
@@ -162,7 +164,12 @@ class Stage:
     # -- hands ---------------------------------------------------------------------------------------------------------
 
     def gesture(self, kind: str, person: int, code: int, start: int, end: int) -> bool:
-        """Pointing, showing, giving or reaching, to a person or a place. The target must be in the picture."""
+        """Pointing, showing, giving or reaching, to a person or a place. The target must be in the picture.
+
+        What is too short to be seen (the end of the scene cut it) is refused.
+        """
+        if end <= start or self.seconds[min(end, self.frames)] - self.seconds[start] < SHORTEST_S:
+            return False
         if not self.free([person], start, end, hands=True) or code == person:
             return False
         if code < self.persons and not self.visible[start:end, code].all():

@@ -32,8 +32,8 @@ from tests.oracle.judge import Ask, Item, Verdict, read, verdicts
 from tests.oracle.reading import NotUnderstood
 from tests.oracle.world import GESTURES, Thing, World, world_of
 
-SCENES = {"marked": (22, 60), "uncovered": (12, 40), "looks": (10, 40)}  # scenes, items of each
-MOVES = 10  # ways in which all boundaries are moved at once, per item
+SCENES = {"marked": (18, 60), "uncovered": (11, 40), "looks": (8, 40)}  # scenes, items of each
+MOVES = 6  # ways in which all boundaries are moved at once, per item
 STEPS = (5, 12, 13)  # frames between two looks, in turn
 
 
@@ -150,7 +150,7 @@ def test_no_key_flips_when_every_boundary_moves_by_one_step() -> None:
         step, count = case.facts.step, len(case.world.things)
         for turn in range(MOVES):
             by = rng.choice([-step, step] if turn % 2 else [-step, 0, step], (2, count))
-            if not judge.right(case.world.moved(by[0].tolist(), by[1].tolist())):
+            if not judge.right(case.world.moved(by[0], by[1])):
                 bad.append(case)
                 break
     complain(bad, len(cases("marked")))
@@ -165,7 +165,7 @@ def test_no_key_depends_on_what_happens_where_nothing_is_covered() -> None:
     for case, judge in judged("uncovered"):
         hidden = len(case.world.things) - len(case.facts.events)
         assert hidden > 0
-        worlds = [case.world, *(case.world.with_more(list(_unseen(case, rng))) for _ in range(4))]
+        worlds = [case.world, *(case.world.with_more(list(_unseen(case, rng))) for _ in range(3))]
         if not all(judge.right(world) for world in worlds):
             bad.append(case)
     complain(bad, len(listed))
@@ -179,7 +179,7 @@ def _unseen(case: Case, rng: np.random.Generator) -> Iterator[Thing]:
         start = int(rng.integers(0, case.truth.frames - 30))
         end = start + int(rng.integers(10, 60))
         kind = str(rng.choice(["gaze", "gesture"]))
-        few = [int(n) for n in rng.permutation(numbers)[: int(rng.integers(1, 4))]]
+        few = [int(n) for n in rng.permutation(numbers)[: int(rng.integers(1, 3 if kind == "gesture" else 4))]]
         spoken = any(
             mark.modality == kind
             and mark.start < end
@@ -191,7 +191,7 @@ def _unseen(case: Case, rng: np.random.Generator) -> Iterator[Thing]:
             continue
         if kind == "gesture":
             target = few[1] if len(few) > 1 else None
-            yield Thing(kind, str(rng.choice(GESTURES)), start, end, frozenset(few[:2]), few[0], target)
+            yield Thing(kind, str(rng.choice(GESTURES)), start, end, frozenset(few), few[0], target)
         elif len(few) == 1:
             yield Thing(kind, "shift", start, end, frozenset(few))
         elif len(few) == 2 and rng.random() < 0.5:
@@ -207,7 +207,7 @@ def test_items_from_looks_are_true_of_what_happened_between_the_looks() -> None:
 
 
 def test_the_oracle_rejects_every_item_whose_key_is_put_on_another_option() -> None:
-    for case, judge in judged("looks"):
+    for case in cases("looks"):
         if case.draft.kind == "single":
             found = verdicts(case.item, read(case.item, case.world), case.world)
             assert found.count(True) == 1 and found != case.key[1:] + case.key[:1], str(case)
@@ -221,7 +221,7 @@ def test_the_oracle_does_not_guess_what_it_cannot_read() -> None:
         read(replace(case.item, category="weather"), case.world)
 
 
-def test_two_partners_at_once_are_not_a_false_answer_when_both_meet_the_eyes() -> None:
+def test_two_partners_are_no_false_answer_when_both_meet_the_eyes() -> None:
     """Found by the oracle: the person asked about counted among the partners, so that "B and C" was never true."""
     people = [Person(name, number, ((0, 500),)) for number, name in enumerate("abc")]
     looks = [
@@ -230,10 +230,13 @@ def test_two_partners_at_once_are_not_a_false_answer_when_both_meet_the_eyes() -
     ]
     coverage = marks.facts(simulate(1, persons=3)).coverage
     facts = Facts(np.arange(501) / 25, 1, people, looks, [replace(c, end=500) for c in coverage])
-    for seed in range(6):
+    offered = 0
+    for seed in range(20):
         for draft in generate(facts, seed=seed, categories=["gaze_target"]):
-            if draft.start < 150 < 170 < draft.end:  # sees both
+            both = [o["id"] for o in draft.options if set(slots.persons_in(o["text"])) == {"b", "c"}]
+            if draft.template == "eye_contact_partner" and "{p:a}" in draft.text and both:
+                offered += 1
+                sees = {e.id for e in looks if e.start < draft.end and draft.start < e.end}
                 outcome = evaluate(parse(draft.proof), facts)
-                true = [option["text"] for option in draft.options if outcome.options[option["id"]]]
-                both = [option["text"] for option in draft.options if {"{p:b}", "{p:c}"} <= set(option["text"].split())]
-                assert not both or true == both, (draft.text, draft.options)
+                assert outcome.options[both[0]] is (len(sees) == 2), (draft.text, draft.options)
+    assert offered
