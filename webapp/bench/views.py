@@ -106,7 +106,7 @@ def _side_context(project: Project, user: User, wanted: listing.Wanted, actions:
         "stale": {"count": stale, "address": wanted.address(stale="" if wanted.stale else "1")} if stale else None,
         "waiting": board["waiting"],
         "bench": bench,
-        "confirmed": board_is_empty(board) and has_facts(project),
+        **(_why_empty(project) if not any(board["states"].values()) else {}),
         "agreement": pictures.agreement(board["agreement"], since),
         "answers": since + bench.agreement_at,
         "lint": None if blind else linting.latest(project),
@@ -119,13 +119,13 @@ def _side_context(project: Project, user: User, wanted: listing.Wanted, actions:
     }
 
 
-def board_is_empty(board: dict[str, Any]) -> bool:
-    return not any(board["states"].values())
-
-
-def has_facts(project: Project) -> bool:
-    """Whether anything is confirmed that a question could be about."""
-    return Event.objects.filter(video__project=project, status=Event.Status.CONFIRMED).exists()
+def _why_empty(project: Project) -> dict[str, Any]:
+    """Whether anything is confirmed that a question could be about, and when questions were last looked for in vain."""
+    last = Job.objects.filter(project=project, kind="generate", state=Job.State.DONE).order_by("-ended").first()
+    return {
+        "confirmed": Event.objects.filter(video__project=project, status=Event.Status.CONFIRMED).exists(),
+        "fruitless": last.ended if last else None,
+    }
 
 
 def live_jobs(project: Project) -> list[Job]:

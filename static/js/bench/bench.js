@@ -1,12 +1,16 @@
 /** The bench page: its jobs as they move, and what is done with selected questions. */
 
 import { toast } from "../base.js";
+import { send } from "../http.js";
+import { typing } from "../table.js";
 import { clock, FINAL, jobWord, stageWords, watchJobs } from "../live.js";
 
 const page = document.querySelector("[data-bench-of]");
 const bars = document.querySelector("#bench-jobs");
 const KINDS = new Set(page.dataset.benchKinds?.split(" ") ?? []);
-const ended = new Set();
+const JUST_MS = 10_000; // what ended this long before the page came is told, too: its click led here
+const TOLD = "sightline.told"; // ids of jobs whose end was told in this tab
+const came = Date.parse(page.dataset.now);
 
 function bar(job) {
   const known = bars.querySelector(`[data-job="${job.id}"]`);
@@ -38,11 +42,10 @@ function onJob(job) {
   if (!KINDS.has(job.kind)) return;
   const known = bars.querySelector(`[data-job="${job.id}"]`);
   if (FINAL.has(job.state)) {
-    if (!known || ended.has(job.id)) return;
-    ended.add(job.id);
-    known.remove();
-    if (job.state === "failed") toast(`${jobWord(job.kind)} failed: ${job.error}`, "error");
-    else if (job.state === "done") renew();
+    known?.remove();
+    if ((!known && Date.parse(job.ended) < came - JUST_MS) || !first(job.id)) return;
+    if (job.state === "failed") toast(`${jobWord(job.kind)}: ${job.error}`, "error");
+    else if (job.state === "done") tell(job).catch((error) => toast(error.message, "error"));
     return;
   }
   const box = bar(job);
@@ -53,10 +56,43 @@ function onJob(job) {
   box.title = job.seconds === null ? "" : clock(job.seconds);
 }
 
-/** The whole page is about what the jobs changed: it is loaded again, in place, unless somebody is in the middle of it. */
-function renew() {
-  if (document.querySelector("dialog[open], [data-select]:checked") || bars.children.length) return;
-  window.location.reload();
+/** Whether this tab tells the end of a job for the first time. */
+function first(id) {
+  const told = JSON.parse(sessionStorage.getItem(TOLD) ?? "[]");
+  if (told.includes(id)) return false;
+  sessionStorage.setItem(TOLD, JSON.stringify([...told, id].slice(-100)));
+  return true;
+}
+
+const some = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+const RESULTS = {
+  generate: ({ questions, videos }) => `${some(questions, "new question")} from ${some(videos, "video")}.`,
+  prove: ({ standing, proofs }) => `${standing} of ${some(proofs, "proof")} stand${standing === 1 ? "s" : ""}.`,
+  lint: ({ error, warning, items }) =>
+    `${some(error, "error")} and ${some(warning, "warning")} in ${some(items, "question")}.`,
+  agreement: ({ answers }) => `Agreement is computed from ${some(answers, "answer")}.`,
+  release: ({ number }) => `Release ${number} is cut.`,
+};
+
+/** Say what came of a job, and bring the page up to date. */
+async function tell({ id, kind }) {
+  const { result } = await send("GET", `/api/v1/jobs/${id}`);
+  toast(RESULTS[kind]?.(result) ?? `${jobWord(kind)}: done.`);
+  await renew();
+}
+
+/** What the jobs changed is asked for again, unless somebody is in the middle of it. */
+async function renew() {
+  if (document.querySelector("dialog[open], [data-select]:checked") || typing(document.activeElement)) return;
+  const answer = await fetch(window.location.href, { credentials: "same-origin" });
+  if (!answer.ok || answer.redirected) return;
+  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const part of document.querySelectorAll("[data-renew]")) {
+    const its = fresh.getElementById(part.id);
+    if (!its) continue;
+    part.replaceWith(its);
+    window.htmx?.process(its);
+  }
 }
 
 /** A state or a category that is clicked joins the filters as they are now, also those set since the page came. */

@@ -70,7 +70,7 @@ def worker(monkeypatch: pytest.MonkeyPatch, transactional_db: None) -> Iterator[
 def works() -> dict[str, Callable[[str], Any]]:
     """What the workers do for each kind of job."""
     from workers.attempt import run
-    from workers.tasks import benching, clipping
+    from workers.tasks import benching, clipping, linting, releasing
 
     def by(work: Any, *more: Any) -> Callable[[str], Any]:
         return lambda job_id: run(job_id, "cpu@test", work, *more)
@@ -80,4 +80,6 @@ def works() -> dict[str, Callable[[str], Any]]:
         "prove": by(benching.prove),
         "agreement": by(benching.agree),
         "clip": by(clipping.work, clipping.tidy),
+        "lint": by(linting.lint),
+        "release": by(releasing.work, releasing.tidy),
     }

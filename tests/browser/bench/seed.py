@@ -13,9 +13,8 @@ from typing import Any
 from ml.questions.draft import Draft
 from tests import clips
 from tests.browser.workspace import seed as workspace
-from tests.webapp.factories import make_person
 from webapp.bench import services
-from webapp.bench.models import Bench, Question
+from webapp.bench.models import Question
 from webapp.events.models import Coverage, Event, Participation
 from webapp.events.rows import set_of
 from webapp.lib import storage
@@ -39,9 +38,8 @@ def make_video(project: Any, *, name: str = "dinner.mp4", size: tuple[int, int] 
         clips.write(path, clips.steady(FRAMES, RATE, size=size))
         video = workspace.clip_video(project, path, name=name)
         storage.put(path, video.blob.original)  # clips are cut from it
-    people = [make_person(video) for _ in range(4)]
-    add_events(video, people)
-    Bench.objects.update_or_create(project=project, defaults={"rendering": "clean"})  # no run says who is where
+    workspace.add_scene(video, workspace.Scene(people=4, seconds=workspace.uniform(FRAMES, RATE)))
+    add_events(video, list(video.persons.order_by("number")))
     video.refresh_from_db()
     return video
 
