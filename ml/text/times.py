@@ -21,7 +21,7 @@ _UNIT = r"(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?)"
 _VALUE = rf"(?:[0-9]{{1,6}}(?:\.[0-9]{{1,9}})?|{'|'.join(_WORDS)})"
 _CLOCK = r"(?:[0-9]{1,2}:)?[0-9]{1,3}:[0-9]{2}(?:\.[0-9]{1,6})?"
 _START = r"(?<![\w.:])"
-_STOP = r"(?![\w:])(?!\.[0-9])"
+_STOP = r"(?!\w)(?!:[0-9])(?!\.[0-9])"
 
 
 def _end(name: str) -> str:
