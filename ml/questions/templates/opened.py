@@ -23,6 +23,12 @@ def happens(facts: Facts, event: Event) -> Sentence:
     return f"{words.statement(facts, event)} {words.span((event.start, event.end))}.", [["exists", that(event)]]
 
 
+def _during(facts: Facts, event: Event, other: Event) -> Sentence:
+    """The event as a sentence, which claims that it overlaps the other one, too."""
+    text, there = happens(facts, event)
+    return text, [*there, ["exists", ["overlapping", that(event), that(other)]]]
+
+
 def _first_after(scene: Scene, event: Event, seconds: float, modality: str) -> Event | None:
     """The event of the modality that starts first within some seconds after another; None where two tie."""
     times = scene.facts.seconds
@@ -143,11 +149,11 @@ def describe_gaze_during_gesture(scene: Scene) -> Iterator[Idea]:
         looks = scene.inside((event.start, event.end), "gaze")
         if not 1 <= len(looks) <= 2:
             continue
-        sentences = [happens(scene.facts, event), *(happens(scene.facts, look) for look in looks)]
+        sentences = [happens(scene.facts, event), *(_during(scene.facts, look, event) for look in looks)]
         there = sorted(frozenset().union(*(look.who() for look in looks)))
         during = ["overlapping", gaze(None, *TYPES), that(event)]
         text = f"No one but {words.people(scene.facts, there)} is in a gaze event during the gesture."
-        sentences.append((text, [["is", ["who", during, "person"], there]]))
+        sentences.append((text, [["is", ["who", during, "person"], there], ["is", ["count", during], len(looks)]]))
         times = words.span((event.start, event.end))
         yield _open(
             [
