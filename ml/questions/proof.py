@@ -113,7 +113,10 @@ def evaluate(proof: Proof | Mapping[str, Any], facts: Facts) -> Outcome:
     reasons: list[str] = []
     if not stands:
         reasons = _why(proof, marked, wanted, told) if marked != wanted else _loose(proof, shifted, _gaps(moved), facts)
-        reasons = [slots.render(reason, names(facts), lambda frame: exact.seconds(frame)) for reason in reasons]
+        reasons = [
+            slots.render(reason, names(facts), lambda frame: exact.seconds(frame) - exact.seconds(0))
+            for reason in reasons
+        ]
     used = support(proof.ask, [dict(proof.options)[id] for id in proof.key], exact)
     return Outcome(stands, robust, marked, proof.key, plain(found), used, reasons)
 

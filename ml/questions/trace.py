@@ -18,9 +18,9 @@ def gt_events(
 ) -> list[dict[str, Any]]:
     """Exactly the events the key rests on: [{"source", "persons": [numbers], "start", "end"}], by start.
 
-    `clock`: from source frame to seconds (of the clip, say); without it, source seconds.
+    `clock`: from source frame to seconds (of the clip, say); without it, seconds from the first frame of the source.
     """
-    tell = clock or (lambda frame: float(facts.seconds[frame]))
+    tell = clock or (lambda frame: float(facts.seconds[frame] - facts.seconds[0]))
     numbers = {person.id: person.number for person in facts.persons}
     return [
         {
