@@ -49,6 +49,8 @@ def load(text: str, *, functions: bool = False) -> Any:
     try:
         _count(yaml.parse(text, Loader=Loader))
         tree = yaml.load(text, Loader=Loader)  # a SafeLoader with one more tag, which makes text
+    except FormatError:
+        raise
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         where = f"line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
