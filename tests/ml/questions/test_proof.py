@@ -176,3 +176,65 @@ def test_something_unmarked_may_come_first_last_or_last_longer(word: str, open_s
     if word != "longest":  # what is unmarked on the other side of it changes nothing
         side = [Covered("gesture", 0, 250)] if word == "first" else [Covered("gesture", 310, 600)]
         assert claim(ask, facts([P, Q, long], coverage=side)) is True
+
+
+GESTURES: dict[str, Any] = {"modality": "gesture"}
+EARLY = [Covered("gesture", 0, 400)]  # something may be unmarked from frame 400 on
+
+
+@pytest.mark.parametrize(
+    ("ask", "value", "covered", "early"),
+    [
+        (["most", ["events", {**GESTURES, "type": "giving"}], "initiator"], "c", True, None),
+        (["most", ["events", GESTURES], "initiator"], None, True, None),  # b and c tie
+        (["others", ["a", "b", "d"], ["events", GESTURES]], "a", True, None),
+        (["others", ["a", "b", "d"], ["events", GESTURES]], "b", False, False),
+        (["order", ["events", {**GESTURES, "type": "pointing"}], ["event", "q"]], "before", True, None),
+        (["order", ["events", {**GESTURES, "type": "pointing"}], ["event", "q"]], "overlap", False, None),
+        (["order", ["events", {**GESTURES, "type": "pointing"}], ["event", "q"]], "after", False, False),
+        (["order", ["events", {**GESTURES, "type": "pointing"}], ["event", "q"]], None, False, False),
+        (["count", ["events", GESTURES]], 2, True, None),
+        (["count", ["events", GESTURES]], 1, False, False),
+        (["duration_s", ["events", GESTURES]], 7.0, True, None),
+        (["duration_s", ["events", GESTURES]], 6.0, False, False),
+        (["who", ["events", GESTURES], "initiator"], ["b", "c"], True, None),
+        (["who", ["events", GESTURES], "initiator"], ["b"], False, False),
+        (["type", ["events", GESTURES]], "giving", True, True),
+        (["type", ["events", GESTURES]], "showing", False, None),
+    ],
+)
+def test_what_needs_coverage_and_what_does_not(ask: Any, value: Any, covered: bool, early: bool | None) -> None:
+    tree = ["is", ask, value]
+    assert claim(tree, facts([P, Q])) is covered
+    assert claim(tree, facts([P, Q], coverage=EARLY)) is early
+
+
+def test_what_must_come_within_some_seconds() -> None:
+    """P ends at 23.0 s, Q begins at 26.0 s; each may be off by half a second."""
+
+    def after(within: float, slack: int) -> bool | None:
+        return claim(["exists", ["after", ["event", "q"], ["event", "p"], within]], facts([P, Q]), slack=slack)
+
+    assert [after(within, 0) for within in (2.9, 3.0, 4.0)] == [False, True, True]
+    assert [after(within, 5) for within in (1.9, 2.0, 3.9, 4.0)] == [False, None, None, True]
+
+
+def test_coverage_for_what_comes_after_reaches_as_far_as_it_may_start() -> None:
+    ask = ["exists", ["after", ["events", GESTURES], ["event", "q"], 5]]  # Q ends at frame 300, so up to 350
+    assert claim(ask, facts([P, Q], coverage=[Covered("gesture", 300, 351)])) is False
+    assert claim(ask, facts([P, Q], coverage=[Covered("gesture", 300, 350)])) is None
+    assert claim(ask, facts([P, Q], coverage=[Covered("gesture", 301, 351)])) is None
+
+
+def test_of_two_that_may_be_first_what_both_have_is_known() -> None:
+    twins = [P, gesture("p2", "showing", 203, 240, "b", "d"), Q]
+    who = ["who", ["first", ["events", GESTURES]], "initiator"]
+    assert claim(["is", who, "b"], facts(twins), slack=5) is True
+    assert claim(["is", ["who", ["first", ["events", GESTURES]], "target"], "c"], facts(twins), slack=5) is None
+    assert claim(["is", ["count", ["first", ["events", GESTURES]]], 0], facts(twins), slack=5) is False
+
+
+def test_the_longest_must_be_longer_by_all_that_both_may_be_off() -> None:
+    ask = ["is", ["who", ["longest", ["events", GESTURES]], "initiator"], "c"]  # Q lasts 40 frames, P 30
+    assert claim(ask, facts([P, Q]), slack=2) is True
+    assert claim(ask, facts([P, Q]), slack=3) is None
