@@ -27,7 +27,7 @@ from ml.perception.gestures.scene import (
 from ml.perception.gestures.window import Array
 
 WEIGHTS = {"approach": 0.30, "touch": 0.30, "straight": 0.20, "score": 0.20}
-FROM_M = 0.20  # a hand that begins nearer handles the object
+FROM_M = 0.20  # a hand that begins nearer handles the object; one that comes no nearer does not reach for it
 TOUCH_M, ARRIVED_M = 0.05, 0.017  # a contact; and how near to the least distance the hand has arrived
 LEAST_SHARE, MOST_DEG = 0.5, 30.0  # of the way, and off the straight way
 STILL_M = 0.08  # the object stays where it is
@@ -62,7 +62,7 @@ def reaching(scene: Scene, number: int) -> Iterator[Candidate]:
 
 
 def reached(scene: Scene, number: int, move: Phase, hold: Phase) -> int | None:
-    """The object a move stretches the arm towards: still, in nobody's hand, and approached from a distance."""
+    """The object a move stretches the arm towards: one for hands, still, in nobody's, and approached from a distance."""
     arm, things = scene.arms[number], scene.things[number]
     here = slice(move.start, hold.end)
     stretch = max(float(np.nanmax(way[here]) - way[move.start]) for way in (arm.reach, arm.out))
@@ -71,7 +71,12 @@ def reached(scene: Scene, number: int, move: Phase, hold: Phase) -> int | None:
     best: tuple[float, int] | None = None
     for thing in range(things.tip.shape[1]):
         near = things.tip[here, thing]
-        if np.isfinite(near).all() and near[0] >= FROM_M and is_approached(scene, number, thing, move, near):
+        if (
+            things.movable[thing]
+            and np.isfinite(near).all()
+            and near[0] >= FROM_M
+            and is_approached(scene, number, thing, move, near)
+        ):
             best = min(best or (np.inf, -1), (float(near.min()), thing))
     return None if best is None else best[1]
 
@@ -79,7 +84,7 @@ def reached(scene: Scene, number: int, move: Phase, hold: Phase) -> int | None:
 def is_approached(scene: Scene, number: int, thing: int, move: Phase, near: Array) -> bool:
     """The hand goes most of the way straight to an object that stays where it is and is in no other hand."""
     arm, things = scene.arms[number], scene.things[number]
-    if (near[0] - near.min()) / near[0] < LEAST_SHARE:
+    if (near[0] - near.min()) / near[0] < LEAST_SHARE or near.min() >= FROM_M:
         return False
     way = arm.palm[move.end - 1] - arm.palm[move.start]
     if angle_between(way, things.middle[move.start, thing] - arm.palm[move.start]) > MOST_DEG:
