@@ -94,7 +94,7 @@ def graph_file(graph: SocialGraph, name: str, numbers: dict[str, int] | None = N
     number = {person: numbers[person] if numbers else int(person) for person in graph.persons}
     links = graph.links
     pairs = [
-        Pair(gaze, gesture, "overlap" if overlap else "adjacent", seconds)
+        Pair(gaze, gesture, "overlap" if overlap else "adjacent", round(seconds, 9))
         for gaze, gesture, overlap, seconds in zip(
             links.gaze.tolist(), links.gesture.tolist(), links.overlap.tolist(), links.seconds.tolist(), strict=True
         )
