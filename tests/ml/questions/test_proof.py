@@ -238,3 +238,14 @@ def test_the_longest_must_be_longer_by_all_that_both_may_be_off() -> None:
     ask = ["is", ["who", ["longest", ["events", GESTURES]], "initiator"], "c"]  # Q lasts 40 frames, P 30
     assert claim(ask, facts([P, Q]), slack=2) is True
     assert claim(ask, facts([P, Q]), slack=3) is None
+
+
+def test_an_event_that_is_perhaps_in_the_window_is_perhaps_all_else() -> None:
+    """P runs over [200, 230); a step is 5 frames, so of a window that ends at 204 it may have nothing."""
+    edge = ["events", {**GESTURES, "during": [100, 204]}]
+    assert claim(["is", ["who", edge, "initiator"], "b"], facts([P]), slack=0) is True
+    assert claim(["is", ["who", edge, "initiator"], "b"], facts([P]), slack=5) is None
+    near = gesture("n", "showing", 195, 260, "d", "a")
+    related = ["overlapping", edge, ["event", "n"]]
+    assert claim(["is", ["who", related, "initiator"], "b"], facts([P, near]), slack=0) is True
+    assert claim(["is", ["who", related, "initiator"], "b"], facts([P, near]), slack=5) is None
