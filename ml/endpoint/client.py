@@ -348,7 +348,9 @@ def read_reply(answer: dict[str, Any], shape: type[Shape]) -> Shape:
 
 def bare_json(text: str) -> str:
     """The JSON of a reply, without thoughts before it and the fence that some models put around it."""
-    bare = text.rpartition("</think>")[2].strip()
+    bare = text.strip()
+    while not bare.startswith(("{", "[", "```")) and "</think>" in bare:  # the JSON itself may hold such tags
+        bare = bare.partition("</think>")[2].strip()
     if bare.startswith("```") and bare.endswith("```"):
         bare = bare.partition("\n")[2].removesuffix("```").strip()
     return bare

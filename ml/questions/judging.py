@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from random import Random
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +19,7 @@ from ml.questions import slots
 from ml.questions.draft import Draft
 from ml.questions.facts import Event, Facts
 from ml.questions.forms import FORMS
+from ml.questions.letters import Letters
 from ml.questions.matching import Asked, Matched, match
 from ml.questions.taxonomy import CATEGORIES
 from ml.questions.trace import gt_events, trace
@@ -56,6 +58,8 @@ class Judge:
     """Judges the items of one video, one call after the other."""
 
     facts: Facts
+    letters: Letters | None = None  # of keys so far; with it, keys are put where letters are short
+    rng: Random = field(default_factory=lambda: Random(0))
     taken: list[frozenset[str]] = field(default_factory=list)
     refused: Counter[str] = field(default_factory=Counter)
 
@@ -116,6 +120,19 @@ class Judge:
     # -- drafts
 
     def _choice(self, item: Item, events: list[Event]) -> Judged:
+        options, key = self._checked_options(item)
+        if self.letters is not None:  # models have favourite letters
+            place = self.letters.draw(item.category, self.rng)
+            right = options.pop(key)
+            options.insert(place, right)
+            key = place
+        text = self._slotted(item.question, events)
+        asked = Asked(item.form, item.question, text, options, key, events)
+        found, why = self._match(asked, item)
+        return self._draft(item, events, text, options, key, found, why)
+
+    def _checked_options(self, item: Item) -> tuple[list[str], int]:
+        """The options and the position of the right one. Raises Unfit."""
         options = [" ".join(option.split()) for option in item.options]
         if len(options) != OPTIONS or not all(options):
             raise Unfit("options", f"It has {len(options)} options instead of {OPTIONS}.")
@@ -129,10 +146,7 @@ class Judge:
         key = LETTERS.index(letter)
         if _plain(item.answer_text) != _plain(options[key]):
             raise Unfit("letter", "Its letter and the text of its answer do not agree.")
-        text = self._slotted(item.question, events)
-        asked = Asked(item.form, item.question, text, options, key, events)
-        found, why = self._match(asked, item)
-        return self._draft(item, events, text, options, key, found, why)
+        return options, key
 
     def _match(self, asked: Asked, item: Item) -> tuple[Matched | None, str]:
         found, why = match(asked, self.facts)

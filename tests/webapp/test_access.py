@@ -139,6 +139,7 @@ TABLE = [
     Row("POST", f"{API}/projects/<slug:slug>/questions/discard", "curator", {"ids": []}),
     Row("POST", f"{API}/projects/<slug:slug>/bench/next", "annotator"),
     Row("POST", f"{API}/projects/<slug:slug>/bench/generate", "curator", {}),
+    Row("POST", f"{API}/projects/<slug:slug>/bench/write", "curator", {}),
     Row("POST", f"{API}/projects/<slug:slug>/bench/prove", "curator"),
     Row("POST", f"{API}/projects/<slug:slug>/bench/agreement", "curator"),
     Row("GET", f"{API}/videos/<uuid:video_id>/questions", "viewer"),

@@ -14,7 +14,7 @@ from pydantic import Field
 
 from webapp.accounts.access import project_for, require, role_in, video_for
 from webapp.accounts.permissions import Role
-from webapp.bench import answering, clips, listing, queries, requests, services
+from webapp.bench import answering, clips, listing, queries, requests, services, writing
 from webapp.bench.access import may_see_keys, question_for
 from webapp.bench.models import Question
 from webapp.jobs.models import Job
@@ -63,6 +63,10 @@ class VerdictIn(Schema):
     verdict: str = Field(max_length=20)
     reason: str = Field(max_length=4000)
     fields: dict[str, Any] | None = None
+
+
+class WriteIn(Schema):
+    video: UUID | None = None
 
 
 class GenerateIn(Schema):
@@ -267,6 +271,18 @@ def post_generate(request: UserRequest, slug: str, wanted: GenerateIn) -> dict[s
         seed=wanted.seed,
     )
     return _told(job)
+
+
+@router.post("/projects/{slug:slug}/bench/write")
+def post_write(request: UserRequest, slug: str, wanted: WriteIn) -> dict[str, Any]:
+    """Have a model write questions, at the cost of the configured endpoint."""
+    project = project_for(request.user, slug, "question")
+    video = None
+    if wanted.video is not None:
+        video = video_for(request.user, wanted.video, "question")
+        if video.project_id != project.id:
+            raise Http404("This video is not in that project.")
+    return _told(writing.request_writing(project=project, user=request.user, video=video))
 
 
 @router.post("/projects/{slug:slug}/bench/prove")

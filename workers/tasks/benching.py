@@ -32,7 +32,7 @@ def generate(attempt: Attempt) -> None:
     from webapp.bench.generation import Generated, generate_for, letters_of
 
     job, wanted = attempt.job, attempt.job.parameters
-    videos = _videos(attempt)
+    videos = videos_of(attempt)
     total, skipped = Generated(), 0
     letters = letters_of(job.project)
     for done, video in enumerate(videos):
@@ -58,7 +58,7 @@ def generate(attempt: Attempt) -> None:
 def prove(attempt: Attempt) -> None:
     from webapp.bench import proving
 
-    videos = [video for video in _videos(attempt) if video.has_questions and ready(video)]
+    videos = [video for video in videos_of(attempt) if video.has_questions and ready(video)]
     counts = {"videos": len(videos), "proofs": 0, "standing": 0, "fell": 0, "rose": 0}
     for done, video in enumerate(videos):
         attempt.progress("prove", done / len(videos))
@@ -80,7 +80,7 @@ def agree(attempt: Attempt) -> None:
     attempt.finish({"answers": found.answers}, lambda: agreeing.keep(project=project, found=found))
 
 
-def _videos(attempt: Attempt) -> list[Video]:
+def videos_of(attempt: Attempt) -> list[Video]:
     """The job's video, or every video of its project."""
     job = attempt.job
     found = Video.objects.filter(id=job.video_id) if job.video_id else Video.objects.filter(project=job.project_id)

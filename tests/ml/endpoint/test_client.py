@@ -220,6 +220,8 @@ def test_a_broken_reply_is_asked_for_once_more(broken: Answer, why: str) -> None
 
 def test_thoughts_and_fences_around_the_json_are_taken_off() -> None:
     assert bare_json('<think>{"count": 1}</think>\n```json\n{"count": 3}\n```\n') == '{"count": 3}'
+    assert bare_json('{"why": "<think>a</think>"}') == '{"why": "<think>a</think>"}'
+    assert bare_json('hm</think> {"why": "<think>a</think>"}') == '{"why": "<think>a</think>"}'
     parts = {"choices": [{"message": {"content": [{"type": "text", "text": '{"count":'}, {"text": " 3}"}]}}]}
     with Server([Answer(body=json.dumps(parts).encode())]) as server:
         assert ask(server)[0].count == 3
