@@ -62,6 +62,7 @@ const WORDS = {
   accept: "Acceptance",
   "import-run": "Run import",
   generate: "Questions",
+  write: "Written questions",
   prove: "Proofs",
   agreement: "Agreement",
   clip: "Clip",

@@ -19,7 +19,7 @@ from webapp.accounts.access import allowed, project_for, role_in
 from webapp.accounts.models import User
 from webapp.accounts.pages import page, post_only, wants_part
 from webapp.accounts.permissions import Action
-from webapp.bench import forms, linting, listing, pictures, queries, requests, services
+from webapp.bench import forms, linting, listing, pictures, queries, requests, services, writing
 from webapp.bench.models import Answer
 from webapp.events.models import Event
 from webapp.jobs.models import Job
@@ -27,9 +27,10 @@ from webapp.jobs.services import LIVE
 from webapp.lib.errors import Refused
 from webapp.library.models import Project
 
-JOB_KINDS = ("generate", "prove", "agreement", "lint", "release")
+JOB_KINDS = ("generate", "write", "prove", "agreement", "lint", "release")
 STARTED = {
     "generate": "Questions are being made from the confirmed events.",
+    "write": "A model writes questions from the confirmed events.",
     "prove": "Every proof is run again.",
     "lint": "The questions are being checked.",
     "agreement": "The agreement of the raters is being computed.",
@@ -111,6 +112,7 @@ def _side_context(project: Project, user: User, wanted: listing.Wanted, actions:
         "answers": since + bench.agreement_at,
         "lint": None if blind else linting.latest(project),
         "composition": pictures.composition(board["categories"], board["quotas"], wanted),
+        "writes": writing.is_offered(),
         "jobs": live_jobs(project),
         "job_kinds": " ".join(JOB_KINDS),
         "groups": forms.grouped_categories(),
@@ -144,6 +146,8 @@ def run(request: HttpRequest, slug: str) -> HttpResponse:
     try:
         if what == "generate":
             requests.request_generation(project=project, user=user)
+        elif what == "write":
+            writing.request_writing(project=project, user=user)
         elif what == "prove":
             requests.request_proofs_of_project(project=project, user=user)
         elif what == "lint":

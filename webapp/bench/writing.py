@@ -23,6 +23,14 @@ from webapp.lib.errors import Refused
 from webapp.library.models import Project, Video
 
 
+def is_offered() -> bool:
+    """Whether an endpoint is set up, so that pages may offer it."""
+    try:
+        return bool(Config.from_environment())
+    except NotConfigured:
+        return False
+
+
 def request_writing(*, project: Project, user: User | None, video: Video | None = None) -> Job:
     """Queue the writing of questions about a video, or about every video of the project. Raises Refused.
 

@@ -67,6 +67,8 @@ function first(id) {
 const some = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
 const RESULTS = {
   generate: ({ questions, videos }) => `${some(questions, "new question")} from ${some(videos, "video")}.`,
+  write: ({ questions, unsigned }) =>
+    `${some(questions, "new question")} written${unsigned ? `, ${unsigned.toLocaleString("en")} to be signed` : ""}.`,
   prove: ({ standing, proofs }) => `${standing} of ${some(proofs, "proof")} stand${standing === 1 ? "s" : ""}.`,
   lint: ({ error, warning, items }) =>
     `${some(error, "error")} and ${some(warning, "warning")} in ${some(items, "question")}.`,

@@ -173,3 +173,16 @@ def test_the_api_queues_it(scene: Scene, served: Any, as_user: Any, people: Any)
     assert response.status_code == 200 and response.json() == {"job": str(job.id)} and job.video == scene.video
     refused = as_user(people.bob).post("/api/v1/projects/one/bench/write", **body)
     assert refused.status_code == 403
+
+
+def test_the_page_offers_it_where_there_is_an_endpoint(
+    scene: Scene, served: Any, as_user: Any, people: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served([says({"items": [item()]})])
+    write(scene, tmp_path)
+    client, button = as_user(people.cora), b'value="write"'
+    assert button in client.get("/p/one/bench/").content
+    assert client.post("/p/one/bench/run/", {"what": "write"}).status_code == 302
+    assert Job.objects.filter(kind="write", state="queued", video=None).count() == 1
+    monkeypatch.delenv("SIGHTLINE_ENDPOINT_URL")
+    assert button not in client.get("/p/one/bench/").content

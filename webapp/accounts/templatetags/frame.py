@@ -59,6 +59,7 @@ JOB_WORDS = {
     "accept": "Acceptance",
     "import-run": "Run import",
     "generate": "Questions",
+    "write": "Written questions",
     "prove": "Proofs",
     "agreement": "Agreement",
     "clip": "Clip",
