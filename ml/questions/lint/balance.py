@@ -12,6 +12,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ml.questions.lint.findings import Finding
 from ml.questions.lint.one import LETTERS, One, World
 
@@ -45,9 +48,9 @@ def uniform(counts: Sequence[int]) -> tuple[str, float, float]:
     expected = total / cells
     statistic = sum((count - expected) ** 2 for count in counts) / expected
     if expected >= 5:
-        from scipy.stats import chi2
+        from scipy.special import gammaincc  # not scipy.stats, which takes seconds to import
 
-        return f"chi-square({cells - 1}) =", statistic, float(chi2.sf(statistic, cells - 1))
+        return f"chi-square({cells - 1}) =", statistic, float(gammaincc((cells - 1) / 2, statistic / 2))
     return "exact test, chi-square =", statistic, _exact(statistic, total, cells)
 
 
@@ -85,7 +88,21 @@ def _lengths(keyed: Sequence[One]) -> Iterator[Finding]:
 
 
 def binomial(hits: int, tries: int, share: float) -> float:
-    """Exact two-sided p of `hits` in `tries` at that share."""
-    from scipy.stats import binomtest
+    """Exact two-sided p of `hits` in `tries` at that share: all outcomes that are no more probable."""
+    chances = _binomial(tries, share)
+    return float(min(1.0, chances[chances <= chances[hits] * (1 + 1e-7)].sum()))
 
-    return float(binomtest(hits, tries, min(max(share, 0.0), 1.0)).pvalue)
+
+def at_least(hits: int, tries: int, share: float) -> float:
+    """Exact probability of that many hits or more."""
+    return float(min(1.0, _binomial(tries, share)[max(hits, 0) :].sum()))
+
+
+def _binomial(tries: int, share: float) -> NDArray[np.float64]:
+    """Probability of 0 .. tries hits."""
+    from scipy.special import gammaln, xlog1py, xlogy
+
+    k = np.arange(tries + 1)
+    ways = gammaln(tries + 1) - gammaln(k + 1) - gammaln(tries - k + 1)
+    chances: NDArray[np.float64] = np.exp(ways + xlogy(k, share) + xlog1py(tries - k, -share))
+    return chances

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 
 from ml.questions.lint import words
+from ml.questions.lint.balance import at_least
 from ml.questions.lint.findings import Finding
 from ml.questions.lint.one import Asker, Embedder, One, World
 from ml.text import persons
@@ -68,20 +69,13 @@ def _score(name: str, ones: Sequence[One], guess: Guess) -> Iterator[Finding]:
     hits = sum((one.key in picks) / len(picks) for one, picks in told)
     chance = sum(1 / len(one.item.options) for one, _ in told)
     count = len(told)
-    p = one_sided(int(hits), count, chance / count)
+    p = at_least(int(hits), count, chance / count)
     if hits - chance > MARGIN * count and p < LEVEL / (len(_GUESSERS) + 2):
         yield Finding(
             "answerable_without_video",
             f"Guessing {name} is right in {hits:.0f} of {count} items ({hits / count:.0%}), chance is "
             f"{chance / count:.0%} (binomial p = {p:.2g}).",
         )
-
-
-def one_sided(hits: int, tries: int, share: float) -> float:
-    """Exact probability of at least that many hits."""
-    from scipy.stats import binom
-
-    return float(binom.sf(hits - 1, tries, share))
 
 
 # --------------------------------------------------------------------------------------------------------- guessers
@@ -201,7 +195,7 @@ def _right(one: One, letter: str | None) -> bool:
 def _compared(name: str, pairs: Sequence[tuple[bool, bool]]) -> Iterator[Finding]:
     """McNemar, exact: items right only as they stand against items right only once permuted."""
     lost, gained = sum(a and not b for a, b in pairs), sum(b and not a for a, b in pairs)
-    if lost > gained and one_sided(lost, lost + gained, 0.5) < LEVEL:
+    if lost > gained and at_least(lost, lost + gained, 0.5) < LEVEL:
         yield Finding(
             "identity_prior",
             f"Without video {name} is right in {sum(a for a, _ in pairs)} of {len(pairs)} items, with permuted person "

@@ -11,8 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from ml.formats.grasp_events import BLOCK, FIRST_ID
-from ml.questions import proof
-from ml.questions.facts import Facts
+from ml.questions import grammar, proof
 from ml.questions.lint import readings
 from ml.questions.lint.findings import Finding, quoted
 from ml.questions.lint.one import One, World
@@ -54,12 +53,10 @@ def _truths(one: One, table: Table | None) -> list[bool | None] | None:
 
 def _both(claim: list[object], table: Table) -> bool | None:
     slack = 0 if "duration_s" in str(claim) else SLACK
-    found = {_claim(claim, table.facts(sure=sure), slack) for sure in (False, True)}
-    return found.pop() if len(found) == 1 else None
-
-
-def _claim(claim: list[object], facts: Facts, slack: int) -> bool | None:
-    return proof.claim(claim, facts, slack=slack)
+    parsed = grammar.expr(claim)
+    every, sure = table.facts(sure=False), table.facts(sure=True)
+    found = proof.claim(parsed, every, slack=slack)
+    return found if every is sure or proof.claim(parsed, sure, slack=slack) is found else None
 
 
 def _sources(one: One, table: Table) -> Iterator[Finding]:

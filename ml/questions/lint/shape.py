@@ -151,7 +151,8 @@ def _paraphrase(stated: str, key: int, options: Sequence[str]) -> bool:
     """Nothing else fits the answer's text better, and it shares enough with the keyed option."""
     if words.contrasts(words.tokens(stated)) != words.contrasts(words.tokens(options[key])):
         return False
-    scores = [fuzz.token_set_ratio(stated.casefold(), option.casefold()) for option in options]
+    said, *offered = (" ".join(words.tokens(text)) for text in (stated, *options))
+    scores = [fuzz.token_set_ratio(said, text) for text in offered]
     return scores[key] >= _ALIKE and scores[key] == max(scores)
 
 

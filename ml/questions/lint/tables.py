@@ -43,10 +43,11 @@ class Table:
     _facts: dict[bool, Facts] = field(default_factory=dict)
 
     def facts(self, *, sure: bool) -> Facts:
-        """The facts with all events, or only with those sure enough to ask about."""
-        if sure not in self._facts:
-            kept = [event for event in self.events if not sure or event.confidence >= SURE[event.modality] - 1e-9]
-            self._facts[sure] = self._build(kept)
+        """The facts with all events, or only with those sure enough to ask about; the same object if all are."""
+        if not self._facts:
+            kept = [event for event in self.events if event.confidence >= SURE[event.modality] - 1e-9]
+            every = self._build(self.events)
+            self._facts = {False: every, True: every if len(kept) == len(self.events) else self._build(kept)}
         return self._facts[sure]
 
     def _build(self, kept: list[Event]) -> Facts:

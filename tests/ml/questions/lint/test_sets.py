@@ -277,6 +277,16 @@ def test_the_exact_test_is_the_sum_over_all_outcomes(counts: list[int]) -> None:
     assert balance.uniform(counts)[2] == pytest.approx(independent_p(counts), abs=1e-9)
 
 
+@settings(deadline=None)
+@given(st.integers(1, 200), st.data(), st.floats(0.05, 0.95))
+def test_the_binomial_tests_agree_with_scipy(tries: int, data: st.DataObject, share: float) -> None:
+    from scipy.stats import binom, binomtest
+
+    hits = data.draw(st.integers(0, tries))
+    assert balance.binomial(hits, tries, share) == pytest.approx(binomtest(hits, tries, share).pvalue, abs=1e-9)
+    assert balance.at_least(hits, tries, share) == pytest.approx(binom.sf(hits - 1, tries, share), abs=1e-9)
+
+
 def test_even_letters_are_not_accused(clean: list[Made]) -> None:
     assert not found(run(with_keys(clean, lambda at: LETTERS[at % 4]), events=False), "letter_bias")
 
