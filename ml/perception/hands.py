@@ -169,9 +169,10 @@ class Hands:
         self._palm, self._session = (Session(name, folder) for name in self.weights)
         self._anchors = anchors(PALM_PIXELS)
 
-    def palms(self, bgr: Image) -> list[Hand]:
-        """The hands that the palm detector finds on the tiles of a picture."""
-        return [self.landmarks(bgr, roi) for tile in tiles(*bgr.shape[:2]) for roi in self._palms(bgr, tile)]
+    def palms(self, bgr: Image, around: Roi | None = None) -> list[Hand]:
+        """The hands that the palm detector finds in one square, or on the tiles of the whole picture."""
+        squares = tiles(*bgr.shape[:2]) if around is None else [around]
+        return [self.landmarks(bgr, roi) for square in squares for roi in self._palms(bgr, square)]
 
     def at_wrist(self, bgr: Image, pose: Pose, side: int) -> Hand | None:
         """The hand at the left (0) or right (1) wrist of a pose, in two passes; None where there is none to be seen."""

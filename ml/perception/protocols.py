@@ -96,8 +96,8 @@ class PoseEstimator(Backend, Protocol):
 
 
 class HandFinder(Backend, Protocol):
-    def palms(self, bgr: Image) -> list[Hand]:
-        """The hands of a whole picture."""
+    def palms(self, bgr: Image, around: Roi | None = None) -> list[Hand]:
+        """The hands in one square, or of the whole picture."""
 
     def at_wrist(self, bgr: Image, pose: Pose, side: int) -> Hand | None:
         """The hand at the left (0) or right (1) wrist of a pose; None where there is none to be seen."""

@@ -20,9 +20,20 @@ import numpy as np
 from ml.media.decode import read_frames
 from ml.perception import registry
 from ml.perception.geometry import size
+from ml.perception.gestures.arms import ROOM, TOP
 from ml.perception.gestures.protocol import Footage
 from ml.perception.gestures.things import follow
-from ml.perception.gestures.window import ELBOWS, FACE_M, SHOULDER_M, SHOULDERS, TORSO_M, WRISTS, Array, Window
+from ml.perception.gestures.window import (
+    ELBOWS,
+    FACE_M,
+    HIPS,
+    SHOULDER_M,
+    SHOULDERS,
+    TORSO_M,
+    WRISTS,
+    Array,
+    Window,
+)
 from ml.perception.hands import Owner, has_hand, owner
 from ml.perception.matching import assign_faces
 from ml.perception.protocols import Detection, Face, FaceDetector, Hand, Image, ObjectDetector, Pose, PoseEstimator
@@ -31,6 +42,8 @@ BACKENDS = ("blazepose", "hands", "centerface", "nanodet")
 REACH_FRAMES_S = 0.75  # how far from a frame the samples of a person may lie
 OBJECT_SCORE = 0.4
 OUT_M = 0.08  # hands are looked at on arms that are this far out of rest
+HAND_PX = 24.0  # a hand smaller than this is too small for the palm detector, and for its fingers to be told apart
+HAND_M, AROUND_M = 0.18, 0.9  # length of a hand; side of the square in which it is looked for
 NEIGHBOUR = 1.0  # somebody within this many body widths may be given something
 MAX_THREADS = 2  # one video gets two cores
 
@@ -93,7 +106,7 @@ class Eyes:
         return seen
 
     def _hands_of(self, bgr: Image, seen: Seen, wanted: Wanted) -> dict[tuple[int, int], tuple[Hand, bool]]:
-        """Hands of raised arms: at the pose's wrist, else one that the palm detector finds nearest to it."""
+        """Hands of raised arms: at the pose's wrist, else one that the palm detector finds around it."""
         arms = [
             (k, side, pose)
             for k, pose in enumerate(seen.poses)
@@ -102,18 +115,14 @@ class Eyes:
             if is_raised(pose, side, seen.face[k])
         ]
         found: dict[tuple[int, int], tuple[Hand, bool]] = {}
-        left = []
         for k, side, pose in arms:
             hand = self._hands.at_wrist(bgr, pose, side)
-            if hand is None:
-                left.append((k, side, pose))
-            else:
+            if hand is None and HAND_M * metre(pose, seen.face[k]) >= HAND_PX:
+                wrist = pose.points[WRISTS[side], :2]
+                near = self._hands.palms(bgr, (wrist, AROUND_M * metre(pose, seen.face[k]), 0.0))
+                hand = next((h for h in near if has_hand([h], wrist)), None)
+            if hand is not None:
                 keep(found, hand, owner(hand, seen.poses, seen.body), (k, side))
-        if left:
-            for hand in self._hands.palms(bgr):
-                for k, side, pose in left:
-                    if (k, side) not in found and has_hand([hand], pose.points[WRISTS[side], :2]):
-                        keep(found, hand, owner(hand, seen.poses, seen.body), (k, side))
         return found
 
 
@@ -165,18 +174,23 @@ def near(persons: Sequence[int], body: Array, wanted: frozenset[int] | None) -> 
 
 def is_raised(pose: Pose, side: int, face: Array) -> bool:
     """A rough form of `arms.outside` for one frame: the wrist beside the trunk, above the chest or above the elbow."""
+    points, unit = pose.points[:, :2], metre(pose, face)
+    shoulders, wrist, elbow = points[list(SHOULDERS)], points[WRISTS[side]], points[ELBOWS[side]]
+    beside = max(shoulders[:, 0].min() - wrist[0], wrist[0] - shoulders[:, 0].max()) - ROOM * unit
+    above = shoulders[:, 1].mean() + TOP * unit - wrist[1]
+    return bool(max(beside, above, elbow[1] - wrist[1]) >= OUT_M * unit)
+
+
+def metre(pose: Pose, face: Array) -> float:
+    """Pixels per metre on one frame, as `window.scales` has it over many; at least 1."""
     points = pose.points[:, :2]
-    shoulders, hips = points[list(SHOULDERS)], points[[23, 24]]
-    metre = max(
+    shoulders, hips = points[list(SHOULDERS)], points[list(HIPS)]
+    return max(
         float(np.linalg.norm(shoulders[0] - shoulders[1])) / SHOULDER_M,
         float(np.linalg.norm(shoulders.mean(0) - hips.mean(0))) / TORSO_M,
         float(np.nan_to_num(face[3] - face[1])) / FACE_M,
         1.0,
     )
-    wrist, elbow = points[WRISTS[side]], points[ELBOWS[side]]
-    beside = max(shoulders[:, 0].min() - wrist[0], wrist[0] - shoulders[:, 0].max()) - 0.15 * metre
-    above = shoulders[:, 1].mean() + 0.15 * metre - wrist[1]
-    return bool(max(beside, above, elbow[1] - wrist[1]) >= OUT_M * metre)
 
 
 def threads() -> int:

@@ -62,7 +62,7 @@ def reaching(scene: Scene, number: int) -> Iterator[Candidate]:
 
 
 def reached(scene: Scene, number: int, move: Phase, hold: Phase) -> int | None:
-    """The object a move stretches the arm towards: one for hands, still, in nobody's, and approached from a distance."""
+    """The object a move stretches the arm towards: one for hands, in nobody's, and approached from a distance."""
     arm, things = scene.arms[number], scene.things[number]
     here = slice(move.start, hold.end)
     stretch = max(float(np.nanmax(way[here]) - way[move.start]) for way in (arm.reach, arm.out))
