@@ -10,7 +10,7 @@ import { Outbox } from "./outbox.js";
 const page = JSON.parse(document.getElementById("answer-data").textContent);
 const $ = (selector) => document.querySelector(selector);
 const SPECIAL_KEYS = { c: "cannot_tell", t: "two_right", b: "bad_clip" };
-const CLIP_MS = 1500; // between two looks whether the clip is cut
+const CLIP_MS = [300, 600, 1000, 1500]; // between looks whether the clip is cut
 const AGAIN_MS = 4000; // before asking again for a question when the studio was away
 const HINTS = {
   multiple: "Choose every option that is right.",
@@ -76,7 +76,7 @@ function begin(found) {
 }
 
 /** Play the clip, or wait until it is cut; the question is shown with the first picture, and its time begins there. */
-function watchClip(since) {
+function watchClip(since, looks = 0) {
   const { clip: piece } = task.question;
   if (piece?.ready) return clip.load(clipUrl(piece), reveal);
   if (piece?.error) {
@@ -94,8 +94,8 @@ function watchClip(since) {
     } catch {
       // the studio is away for now; the next look comes by itself
     }
-    if (task === waited) watchClip(since);
-  }, CLIP_MS);
+    if (task === waited) watchClip(since, looks + 1);
+  }, CLIP_MS[Math.min(looks, CLIP_MS.length - 1)]);
 }
 
 /** The place ran out while the clip was being cut: take what there is now. */

@@ -5,8 +5,12 @@ Every frame of the clip bears its number, so a cut clip can be told from any oth
 
 from __future__ import annotations
 
+import atexit
+import json
+import shutil
 import tempfile
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +22,7 @@ from webapp.bench.models import Question
 from webapp.events.models import Coverage, Event, Participation
 from webapp.events.rows import set_of
 from webapp.lib import storage
-from webapp.library.models import Video
+from webapp.library.models import Blob, Video
 
 FRAMES, RATE = 300, Fraction(25)
 EVENTS = (  # type, start, end, (place of the person, role)
@@ -31,13 +35,32 @@ EVENTS = (  # type, start, end, (place of the person, role)
 )
 
 
-def make_video(project: Any, *, name: str = "dinner.mp4", size: tuple[int, int] = (640, 360)) -> Video:
+@cache
+def imported() -> tuple[Path, Path]:
+    """The file and the folder of its import: made once, for it is the same for every test."""
+    from ml.media.importer import prepare
+    from ml.progress import silent
+
+    home = Path(tempfile.mkdtemp(prefix="sightline-clip-"))
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    path, folder = home / "dinner.mp4", home / "import"
+    folder.mkdir()
+    clips.write(path, clips.steady(FRAMES, RATE, size=(320, 180)))
+    prepare(path, folder, silent)
+    return path, folder
+
+
+def make_video(project: Any, *, name: str = "dinner.mp4") -> Video:
     """12 s of pictures with four people, six confirmed events of theirs, and everything declared marked."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "clip.mp4"
-        clips.write(path, clips.steady(FRAMES, RATE, size=size))
-        video = workspace.clip_video(project, path, name=name)
-        storage.put(path, video.blob.original)  # clips are cut from it
+    path, folder = imported()
+    facts = json.loads((folder / "import.json").read_text())
+    blob = Blob.objects.create(
+        sha256=facts["sha256"], bytes=path.stat().st_size, suffix=".mp4", ready=True, facts=facts
+    )
+    storage.put_folder(folder, blob.folder)
+    storage.put(path, blob.original)  # clips are cut from it
+    copied = {key: facts[key] for key in ("width", "height", "frames", "duration_s", "has_audio")}
+    video = Video.objects.create(project=project, blob=blob, name=name, state="ready", shots=[0], **copied)
     workspace.add_scene(video, workspace.Scene(people=4, seconds=workspace.uniform(FRAMES, RATE)))
     add_events(video, list(video.persons.order_by("number")))
     video.refresh_from_db()
