@@ -46,17 +46,27 @@ def that(event: Event) -> list[Any]:
     return ["event", event.id, {"type": event.type, "roles": roles, "span": [event.start, event.end]}]
 
 
-Template = Callable[[Scene], Iterator[Idea]]
-REGISTRY: dict[str, tuple[str, Template]] = {}  # name -> category, template
+Maker = Callable[[Scene], Iterator[Idea]]
 
 
-def template(category: str) -> Callable[[Template], Template]:
-    """Register a template under its function's name."""
+@dataclass(frozen=True, slots=True)
+class Template:
+    name: str
+    category: str
+    kind: str
+    make: Maker
 
-    def register(function: Template) -> Template:
+
+REGISTRY: dict[str, Template] = {}
+
+
+def template(category: str, kind: str = "single") -> Callable[[Maker], Maker]:
+    """Register a template under its function's name; `kind` is that of all its ideas."""
+
+    def register(function: Maker) -> Maker:
         name = function.__name__
         assert name not in REGISTRY
-        REGISTRY[name] = (category, function)
+        REGISTRY[name] = Template(name, category, kind, function)
         return function
 
     return register

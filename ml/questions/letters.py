@@ -2,7 +2,8 @@
 
 The key's letter is the least used of its category. An absence ("No one", "No gesture") is the key of a fifth of the
 items of a template that knows one, and a wrong option of three quarters of the others: so where it is offered, it is
-right in one of four. A kind of event or an order is the key of a template at most a quarter more often than its share.
+right in one of four. A kind of event or an order is the key of a template at most a quarter more often than its share;
+yes and no are evenly so.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class Letters:
         total = said.total()
         if value is None:
             return 4 * said[None] < total - said[None] or (not said[None] and rng.random() < 0.25)
-        return _kind(value) == "" or said[_kind(value)] <= AHEAD + 1.25 * total / among
+        share = (1.25 if among > 2 else 1.0) / among
+        return _kind(value) == "" or said[_kind(value)] <= AHEAD + share * total
 
     def took(self, template: str, value: Any) -> None:
         """A draft of the template was made, with this key."""
@@ -49,4 +51,6 @@ class Letters:
 
 def _kind(value: Any) -> str:
     """The value, where it is one that must not be told from its frequency; persons and durations are not."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return value if isinstance(value, str) and value in (*KNOWN_TYPES, *ORDERS) else ""

@@ -51,7 +51,7 @@ def _next(scene: Scene, event: Event, selection: list[Any], seconds: int, found:
     return f"The next {kind}: {text}", [["is", ["type", chosen], [found.type]], who, *there]
 
 
-@template("group_attention")
+@template("group_attention", "open")
 def describe_group_attention(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gaze", JOINT, CAPTURE):
         window = window_after(scene, event, NEXT_S)
@@ -83,7 +83,7 @@ def _open(wordings: list[str], sentences: list[Sentence], span: Span) -> Idea:
     return Idea(wordings, sentences[0][1][0], [], span, sentences=sentences, kind="open")
 
 
-@template("gesture_sequence")
+@template("gesture_sequence", "open")
 def describe_chain(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gesture", *GESTURES):
         y, window = to(event), window_after(scene, event, NEXT_GESTURE_S)
@@ -121,7 +121,7 @@ def _back(event: Event, y: str, found: Event) -> Sentence:
     return text, [["is", ["who", chosen, "initiator"], [by(found)]]]
 
 
-@template("gaze_response_to_gesture")
+@template("gaze_response_to_gesture", "open")
 def describe_response(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gesture", *GESTURES):
         window = window_after(scene, event, RESPONSE_S)
@@ -143,7 +143,7 @@ def describe_response(scene: Scene) -> Iterator[Idea]:
         )
 
 
-@template("cross_modal_dynamics")
+@template("cross_modal_dynamics", "open")
 def describe_gaze_during_gesture(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gesture", *GESTURES):
         looks = scene.inside((event.start, event.end), "gaze")
