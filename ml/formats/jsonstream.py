@@ -118,6 +118,7 @@ class _Text:
         size = max(CHUNK, len(self.buffer) - self.at)  # doubling: few attempts at a large value
         chunk = self.stream.read(size)
         if self.bytes == 0:
+            chunk += self.stream.read(len(codecs.BOM_UTF8))  # so that a byte order mark is whole, and more than that
             for mark, encoding in _OTHER_ENCODINGS.items():
                 if chunk.startswith(mark):
                     raise FormatError(f"{self.name}: the file is {encoding} text; save it as UTF-8.")
