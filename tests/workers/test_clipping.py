@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -10,55 +9,33 @@ import av
 import numpy as np
 import pytest
 
-from ml.media.importer import prepare
-from ml.progress import silent
 from tests import clips
-from tests.webapp.factories import make_person, make_tracklet
-from tests.webapp.runs import write_run_folder
+from tests.workers import filmed
 from webapp.bench.clips import ensure_clip, stored_clock
 from webapp.bench.models import Bench, Clip, Question
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.lib import storage
-from webapp.library.models import Blob, Project, Video
+from webapp.library.models import Project
 from webapp.tracks.models import Run
 from workers.attempt import run, scratch
 from workers.tasks import clipping
 
-KIND, FRAMES = "variable", 162
 START, END = 40, 100
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory: pytest.TempPathFactory) -> tuple[clips.Clip, Path]:
-    folder = tmp_path_factory.mktemp("source")
-    clip = clips.make(KIND, folder)
-    prepare(clip.path, folder / "made", silent)
-    return clip, folder / "made"
+    return filmed.source(tmp_path_factory.mktemp("source"))
 
 
 @pytest.fixture
 def question(transactional_db: None, source: tuple[clips.Clip, Path], tmp_path: Path, monkeypatch: Any) -> Question:
     """About 2 people who were looked for on every fifth frame of a video whose rate varies."""
     monkeypatch.setattr("webapp.jobs.broker.send", lambda **_: True)
-    clip, made = source
-    project = Project.objects.create(slug="one", name="One")
-    facts = json.loads((made / "import.json").read_text())
-    blob = Blob.objects.create(sha256=facts["sha256"], bytes=1, suffix=".mp4", ready=True, facts=facts)
-    storage.put(clip.path, blob.original)
-    storage.put(made / "frames.npz", f"{blob.folder}/frames.npz")
-    video = Video.objects.create(
-        project=project, blob=blob, name="a.mp4", state="ready", frames=FRAMES, width=320, height=180, shots=[0]
-    )
-    manifest = write_run_folder(tmp_path / "run", people=2, frames=FRAMES)
-    seen_by = Run.objects.create(video=video, profile="embedded", manifest=manifest, state="accepted")
-    storage.put_folder(tmp_path / "run", seen_by.folder)
-    for track in range(2):
-        make_tracklet(seen_by, make_person(video), track, 0, FRAMES)
-    video.run = seen_by
-    video.save()
+    video = filmed.make(Project.objects.create(slug="one", name="One"), *source, tmp_path)
     return Question.objects.create(
-        project=project, video=video, number=1, category="mutual_gaze", difficulty="medium", text="Who?",
+        project=video.project, video=video, number=1, category="mutual_gaze", difficulty="medium", text="Who?",
         start=START, end=END,
     )  # fmt: skip
 

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import pghistory
 from django.db import transaction
 
+from ml.endpoint import Config, NotConfigured
 from webapp.accounts.models import User
 from webapp.events import derivation, ledger
 from webapp.events.derivation import Outdated
@@ -41,6 +42,11 @@ def request_gestures(*, video: Video, user: User | None, detector: str = "rules"
     """Queue a detection on the video's accepted run. Asked again while that job waits or runs, it is the same job."""
     if detector not in DETECTORS:
         raise Refused(f"There is no gesture detector {detector!r}; there is: {', '.join(DETECTORS)}.", "detector")
+    if detector == "mllm":
+        try:
+            Config.from_environment()
+        except NotConfigured as error:
+            raise Refused(str(error), "detector") from error
     if video.state != Video.State.READY or not video.has_pixels:
         raise Refused("Gestures need a video with pictures whose import is done.", "video")
     if video.run is None:

@@ -229,7 +229,9 @@ def test_another_run_meanwhile_makes_it_outdated(stage: Stage) -> None:
 # Asking for it
 
 
-def test_asked_twice_it_is_one_job(stage: Stage, rita: Any) -> None:
+def test_asked_twice_it_is_one_job(stage: Stage, rita: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGHTLINE_ENDPOINT_URL", "https://example.org/v1")
+    monkeypatch.setenv("SIGHTLINE_ENDPOINT_MODEL", "m")
     first = gesturing.request_gestures(video=stage.video, user=rita)
     again = gesturing.request_gestures(video=stage.video, user=None)
     other = gesturing.request_gestures(video=stage.video, user=None, detector="mllm")
@@ -241,6 +243,8 @@ def test_asked_twice_it_is_one_job(stage: Stage, rita: Any) -> None:
 def test_what_cannot_be_done_is_said(stage: Stage) -> None:
     with pytest.raises(Refused, match="no gesture detector 'guess'"):
         gesturing.request_gestures(video=stage.video, user=None, detector="guess")
+    with pytest.raises(Refused, match="No multimodal endpoint is set up here"):
+        gesturing.request_gestures(video=stage.video, user=None, detector="mllm")
     stage.video.run = None
     with pytest.raises(Refused, match="no accepted run"):
         gesturing.request_gestures(video=stage.video, user=None)
