@@ -13,7 +13,7 @@ from tests.webapp.bench.scene import Scene, make_questions, make_scene, run_job,
 from tests.webapp.conftest import people
 from webapp.accounts.models import Membership, User
 from webapp.bench import requests, services
-from webapp.bench.models import KeySeen, Question
+from webapp.bench.models import Question
 from webapp.jobs.models import Job
 
 __all__ = ["no_broker", "people", "scene"]
@@ -46,7 +46,6 @@ def test_questions_are_made_from_what_is_confirmed(people: Any) -> None:
     assert job.result["categories"] == dict(Counter(question.category for question in made))
     assert {question.state for question in made} == {"draft"} and not any(question.stale for question in made)
     assert {question.created_by for question in made} == {people.cora}
-    assert KeySeen.objects.filter(user=people.cora).count() == len(made)
     assert all(question.shown and "{" not in question.shown for question in made)
     ids = [question.id for question in made]
     assert not services.open_questions(project=people.one, user=people.cora, ids=ids).refused

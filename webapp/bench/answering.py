@@ -34,19 +34,23 @@ MOST_REASON = 4000
 # Handing out
 
 # Answers of the round and other people's living leases take places. Who made a question, saw its key or answered it in
-# any round never gets it.
+# any round never gets it: these are passed by in the order of numbers with one look into a hash each (NOT IN), since
+# somebody may have answered most of what is open; only what is left is looked at for a place.
 FREE = """
-SELECT q.id FROM bench_question q
-WHERE q.project_id = %(project)s AND q.state = 'answering' AND NOT q.stale
-  AND q.created_by_id IS DISTINCT FROM %(user)s
-  AND NOT EXISTS (SELECT FROM bench_keyseen s WHERE s.question_id = q.id AND s.user_id = %(user)s)
-  AND NOT EXISTS (SELECT FROM bench_answer a WHERE a.question_id = q.id AND a.user_id = %(user)s)
-  AND (SELECT count(*) FROM bench_answer a WHERE a.question_id = q.id AND a.round = q.round)
+SELECT q.id FROM (
+    SELECT o.id FROM bench_question o
+    WHERE o.project_id = %(project)s AND o.state = 'answering' AND NOT o.stale
+      AND o.created_by_id IS DISTINCT FROM %(user)s
+      AND o.id NOT IN (SELECT a.question_id FROM bench_answer a WHERE a.user_id = %(user)s)
+      AND o.id NOT IN (SELECT s.question_id FROM bench_keyseen s WHERE s.user_id = %(user)s)
+    ORDER BY o.number OFFSET 0
+) c JOIN LATERAL (SELECT b.id, b.number, b.round FROM bench_question b WHERE b.id = c.id OFFSET 0) q ON true
+WHERE (SELECT count(*) FROM bench_answer a WHERE a.question_id = q.id AND a.round = q.round)
     + (SELECT count(*) FROM bench_lease l WHERE l.question_id = q.id AND l.round = q.round
        AND l.until > %(now)s AND l.user_id <> %(user)s) < %(raters)s
-ORDER BY q.number
 LIMIT %(limit)s
 """
+HASH_MEMORY = "SET LOCAL work_mem = '64MB'"  # for the hashes of somebody's answers: past it, PostgreSQL would not hash
 COUNT_LIMIT = 200  # questions waiting for one person, beyond which nobody counts
 
 
@@ -87,7 +91,8 @@ def _held(project: Project, user: User) -> Lease | None:
 def _free(project: Project, user: User, raters: int, limit: int) -> list[UUID]:
     wanted: dict[str, Any] = {"project": project.id, "user": user.pk, "raters": raters, "limit": limit}
     wanted["now"] = timezone.now()
-    with connection.cursor() as cursor:
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(HASH_MEMORY)
         cursor.execute(FREE, wanted)
         return [row[0] for row in cursor.fetchall()]
 
@@ -182,7 +187,7 @@ def _lease_to_answer(question: Question, user: User) -> Lease:
     lease = Lease.objects.filter(question=question, user=user, round=question.round).first()
     if mine.exists():
         raise Refused("You have answered this question already.", "question")
-    if KeySeen.objects.filter(question=question, user=user).exists():
+    if has_seen(question, user):
         raise Refused("You saw the key of this question, so your answer would not be blind.", "question")
     if question.state != State.ANSWERING or lease is None:
         raise Refused("This question is not yours to answer (any more). Go on to the next one.", "question")
@@ -336,6 +341,11 @@ def _carry_out(question: Question, user: User, verdict: str, fields: Mapping[str
     else:
         question.state, question.round, question.signed_by = State.DRAFT, question.round + 1, None
     question.changed_by = user
+
+
+def has_seen(question: Question, user: User) -> bool:
+    """Whether this person saw the key: they made the question, or asked for it."""
+    return question.created_by_id == user.pk or KeySeen.objects.filter(question=question, user=user).exists()
 
 
 def may_adjudicate(question: Question, user: User) -> bool:

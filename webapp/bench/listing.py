@@ -163,7 +163,7 @@ def filtered(project: Project, wanted: Wanted, *, blind: bool) -> QuerySet[Quest
         source = wanted.source
         found = found.filter(Q(video__source_recording__icontains=source) | Q(video__name__icontains=source))
     if wanted.stale:
-        found = found.filter(Q(stale=True) | Q(doubted=True))
+        found = found.filter(stale=True)  # as is whatever is in doubt
     return found
 
 

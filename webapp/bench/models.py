@@ -12,8 +12,10 @@ import uuid
 
 import pghistory
 from django.conf import settings
+from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Upper
 
 from ml.questions.taxonomy import CATEGORIES
 
@@ -96,8 +98,9 @@ class Question(models.Model):
 
     `proof` is null where the key cannot be derived; then `signed_by` says whose word it is, and the item is free-form.
     `doubted`: events, people or coverage changed since the proof was last run, so it counts as stale until it is run
-    again; `stale_why` names what changed since it last stood, which was at the video's revision `stood`. `letter` is the key's place among the options as stored,
-    A to Z ("" unless it is one option). `shown` is the text as lists print and search it, times in video seconds.
+    again. `stale_why` names what changed since it last stood, which was at the video's revision `stood`. `letter` is the
+    key's place among the options as stored, A to Z ("" unless it is one option). `shown` is the text as lists print and
+    search it, times in video seconds.
     """
 
     class State(models.TextChoices):
@@ -156,9 +159,18 @@ class Question(models.Model):
             models.CheckConstraint(condition=Q(end__gt=F("start")), name="question_span_not_empty"),
         ]
         indexes = [
-            models.Index(fields=["project", "state", "number"], name="question_by_state"),  # the list and the queue
+            models.Index(fields=["project", "state", "number"], name="question_by_state"),  # the list
             models.Index(fields=["project", "category", "number"], name="question_by_category"),
             models.Index(fields=["video"], name="question_by_video"),  # proofs to run again after an edit
+            models.Index(  # the queue: it passes by what somebody answered already, without a look at the rows
+                fields=["project", "number"],
+                include=["id", "created_by"],
+                name="question_queue",
+                condition=Q(state="answering", stale=False),
+            ),
+            models.Index(fields=["project", "number"], name="question_stale", condition=Q(stale=True)),  # how many
+            models.Index(fields=["project", "state", "category", "difficulty", "letter"], name="question_tally"),
+            GinIndex(OpClass(Upper("shown"), name="gin_trgm_ops"), name="question_words"),  # the list's search
         ]
 
     def __str__(self) -> str:
@@ -203,6 +215,7 @@ class Answer(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["question", "round", "user"], name="answer_once")]
+        indexes = [models.Index(fields=["user", "question"], name="answer_by_user")]  # what somebody is not asked again
 
     def __str__(self) -> str:
         return f"answer of {self.user} to {self.question}"
@@ -233,7 +246,10 @@ class Adjudication(models.Model):
 
 
 class KeySeen(models.Model):
-    """This person saw the key (made, opened or adjudicated the question), so they never answer it blind."""
+    """This person saw the key (opened, edited or adjudicated the question), so they never answer it blind.
+
+    Who made a question saw it too; `created_by` says that.
+    """
 
     question = models.ForeignKey(Question, on_delete=models.CASCADE, related_name="seen")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.CASCADE, related_name="+")

@@ -19,12 +19,13 @@ from webapp.accounts.models import User
 from webapp.accounts.permissions import Role
 from webapp.bench import answering, clips, quotas, services, wording
 from webapp.bench.access import may_see_keys
-from webapp.bench.models import Adjudication, Answer, KeySeen, Lease, Question
+from webapp.bench.models import Adjudication, Answer, Lease, Question
 from webapp.events.models import Event
 from webapp.library.models import Project, Video
 
 State = Question.State
 DECIDED = (State.ACCEPTED, State.RESERVE, State.REJECTED, State.RETIRED)
+OVER = (State.REJECTED, State.RETIRED)
 OPEN = (State.ANSWERING, State.DISPUTED)
 MOST_OF_VIDEO = 1000
 
@@ -208,7 +209,7 @@ def of_video(video: Video, role: Role) -> list[dict[str, Any]]:
 def standing(question: Question, user: User, role: Role) -> dict[str, Any]:
     """What this person may do with the question: what the page's buttons go by."""
     answered = Answer.objects.filter(question=question, user=user).exists()
-    seen = KeySeen.objects.filter(question=question, user=user).exists()
+    seen = answering.has_seen(question, user)
     return {
         "may_see_key": sees_key(question, role),
         "key_seen": seen,
@@ -228,15 +229,15 @@ def dashboard(project: Project, user: User, role: Role) -> dict[str, Any]:
     counted of accepted ones only. `agreement` is as `webapp.bench.agreeing` describes it.
     """
     bench = services.bench_of(project)
-    counts = Question.objects.filter(project=project).values_list("category", "state").annotate(n=Count("*")).order_by()
+    tally = quotas.Tally.of(bench)
     by_state: dict[str, int] = dict.fromkeys(State.values, 0)
     by_category: dict[str, dict[str, int]] = {slug: {"accepted": 0, "open": 0, "draft": 0} for slug in CATEGORIES}
-    for category, state, n in counts:
+    for state, kind, n in tally.rows:
         shown = State.ANSWERING if state == State.DISPUTED and not may_see_keys(role) else state
         by_state[shown] += n
         column = "open" if state in OPEN else state
-        if column in by_category[category]:
-            by_category[category][column] += n
+        if column in by_category[kind[0]]:
+            by_category[kind[0]][column] += n
     return {
         "states": by_state,
         "categories": [
@@ -244,9 +245,9 @@ def dashboard(project: Project, user: User, role: Role) -> dict[str, Any]:
             for slug, one in CATEGORIES.items()
         ],
         "settings": settings_row(bench),
-        "quotas": quotas.table(bench),
+        "quotas": quotas.table(bench, tally),
         "agreement": bench.agreement if may_see_keys(role) else {},  # of few answers it would tell who disagreed
-        "stale": Question.objects.filter(project=project, stale=True).exclude(state__in=DECIDED[2:]).count(),
+        "stale": Question.objects.filter(project=project, stale=True).exclude(state__in=OVER).count(),
         "waiting": answering.waiting(project=project, user=user),
     }
 

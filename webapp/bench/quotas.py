@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count
+from django.db.models import Count, F, Value
 
 from ml.questions.taxonomy import CATEGORIES
 from webapp.bench.models import Bench, Question
@@ -72,11 +72,10 @@ class Room:
     @classmethod
     def of(cls, bench: Bench, states: Iterable[str]) -> Room:
         """What is left beside the questions in these states; one query, none without quotas."""
-        quotas = bench.quotas
-        if not quotas:
+        if not bench.quotas:
             return cls([], [])
-        counts = counts_of(bench, states)
-        return cls(quotas, [q["most"] - sum(n for kind, n in counts.items() if fits(q, kind)) for q in quotas])
+        tally = Tally.of(bench, states)
+        return cls(bench.quotas, [quota["most"] - tally.count(quota, states) for quota in bench.quotas])
 
     def has(self, kind: Kind) -> bool:
         return self.full(kind) is None
@@ -95,11 +94,30 @@ class Room:
         return True
 
 
-def counts_of(bench: Bench, states: Iterable[str]) -> dict[Kind, int]:
-    """Questions of each kind in these states."""
-    found = Question.objects.filter(project=bench.project_id, state__in=list(states))
-    columns = ("category", "video__source_recording", "difficulty", "letter")
-    return {tuple(row[:4]): row[4] for row in found.values_list(*columns).annotate(n=Count("*")).order_by()}
+@dataclass
+class Tally:
+    """Questions counted by state and kind: (state, kind, how many)."""
+
+    rows: list[tuple[str, Kind, int]]
+
+    @classmethod
+    def of(cls, bench: Bench, states: Iterable[str] | None = None) -> Tally:
+        """Of these states, or of all. One query, answered from an index alone unless a quota names a source: only then
+        are sources told apart.
+        """
+        by_source = any(quota["source"] for quota in bench.quotas)
+        found = Question.objects.filter(project=bench.project_id)
+        if states is not None:
+            found = found.filter(state__in=list(states))
+        source = F("video__source_recording") if by_source else Value("")
+        columns = ("state", "category", "difficulty", "letter")
+        counted = found.annotate(source=source).values_list(*columns, "source").annotate(n=Count("*")).order_by()
+        return cls([(state, (slug, where, hard, letter), n) for state, slug, hard, letter, where, n in counted])
+
+    def count(self, quota: Mapping[str, Any], states: Iterable[str]) -> int:
+        """How many in these states fit a quota."""
+        wanted = set(states)
+        return sum(n for state, kind, n in self.rows if state in wanted and fits(quota, kind))
 
 
 def words_of(quota: Mapping[str, Any]) -> str:
@@ -113,19 +131,18 @@ def words_of(quota: Mapping[str, Any]) -> str:
     return f"at most {quota['most']} of " + (", ".join(part for part in parts if part) or "all")
 
 
-def table(bench: Bench) -> list[dict[str, Any]]:
+def table(bench: Bench, tally: Tally | None = None) -> list[dict[str, Any]]:
     """Each quota with how many are accepted, how many are on their way, and how many are missing.
 
     Blind: what is on its way is not counted by letter (`open` is null then), since a count of one would tell a key.
     """
-    accepted = counts_of(bench, ACCEPTED) if bench.quotas else {}
-    under_way = counts_of(bench, (State.ANSWERING, State.DISPUTED)) if bench.quotas else {}
+    if not bench.quotas:
+        return []
+    tally = tally or Tally.of(bench)
     rows = []
     for quota in bench.quotas:
-        there = sum(n for kind, n in accepted.items() if fits(quota, kind))
-        coming = None if quota["letter"] else sum(n for kind, n in under_way.items() if fits(quota, kind))
-        rows.append(
-            {**quota, "words": words_of(quota), "accepted": there, "open": coming}
-            | {"missing": max(0, quota["most"] - there)}
-        )
+        there = tally.count(quota, ACCEPTED)
+        coming = None if quota["letter"] else tally.count(quota, (State.ANSWERING, State.DISPUTED))
+        told = {"words": words_of(quota), "accepted": there, "open": coming}
+        rows.append({**quota, **told, "missing": max(0, quota["most"] - there)})
     return rows

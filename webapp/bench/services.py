@@ -113,7 +113,7 @@ def create_questions(
     for, are left out. Option ids are given anew by position (a, b, c, ...), in proofs too.
 
     A template's proof was run by whoever made it, and holds while the video is at the proof's revision; others are run
-    here. `user` made the questions and is counted as having seen their keys. Raises Refused with the first fault.
+    here. `user` made the questions, and so saw their keys. Raises Refused with the first fault.
     """
     bench_of(video.project)
     with transaction.atomic(), pghistory.context(user=user.pk if user else None, why="question.create"):
@@ -140,8 +140,6 @@ def create_questions(
         Question.objects.bulk_create(made, batch_size=500)
         if made and not locked.has_questions:
             Video.objects.filter(id=locked.id).update(has_questions=True)
-        if user is not None:
-            saw(user=user, ids=[question.id for question in made])
         return made
 
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ml.formats.errors import FormatError
 from ml.questions.slots import render
 from webapp.bench.models import Clip
+from webapp.events.models import ROLES
 from webapp.library.frames import frame_seconds
 from webapp.library.models import Video
 from webapp.tracks.models import Person
@@ -75,13 +76,9 @@ def sentence_of(marks: Iterable[Mapping[str, Any]], names: Mapping[str, str], cl
     """What a proof rests on, for reviewers: "Rests on mutual gaze of Person 0 and Person 2 (3.0 to 5.0 s)." """
     told = []
     for mark in marks:
-        people = [names.get(person, "somebody") for person, _ in mark["participants"]]
-        roles = {role for _, role in mark["participants"]}
-        if roles <= {"member"}:
-            who = " and ".join(people)
-        else:
-            pairs = zip(people, mark["participants"], strict=True)
-            who = ", ".join(f"{person} ({role})" for person, (_, role) in pairs)
+        parts = [(ROLES.index(role), names.get(person, "somebody"), role) for person, role in mark["participants"]]
+        people = [name if role == "member" else f"{name} ({role})" for _, name, role in sorted(parts)]
+        who = f"{', '.join(people[:-1])} and {people[-1]}" if len(people) > 1 else "".join(people)
         span = f"{clock(mark['start']):.1f} to {clock(mark['end']):.1f} s"
         told.append(f"{mark['type'].replace('_', ' ')} of {who or 'nobody'} ({span})")
     return f"Rests on {'; '.join(told)}." if told else ""

@@ -50,7 +50,7 @@ def test_a_question_goes_from_draft_to_accepted(people: Any, scene: Scene, as_us
     whole = post(as_user(people.rita), f"/questions/{question.id}/reveal").json()
     assert (whole["state"], whole["key"], whole["letter"]) == ("accepted", ["b"], "B")
     assert {answer["user"] for answer in whole["answers"]} == {"bob", "bea"}
-    assert whole["sentence"] == "Rests on gaze following of Person 0 (leader), Person 2 (follower) (4.0 to 5.0 s)."
+    assert whole["sentence"] == "Rests on gaze following of Person 0 (leader) and Person 2 (follower) (4.0 to 5.0 s)."
     assert [(mark["id"], mark["start"], mark["end"]) for mark in whole["marks"]] == [(str(scene.following), 100, 125)]
     assert whole["reasoning"] == "Person 2 follows Person 0 from 4.0 s to 5.0 s."
 
@@ -119,7 +119,7 @@ def test_an_edit_meets_another_one(people: Any, scene: Scene, as_user: Any) -> N
 
 def test_work_is_asked_for(people: Any, scene: Scene, as_user: Any) -> None:
     client = as_user(people.cora)
-    body = {"video": str(scene.video.id), "categories": ["mutual_gaze"], "most": 5, "seed": 3}
+    body: dict[str, Any] = {"video": str(scene.video.id), "categories": ["mutual_gaze"], "most": 5, "seed": 3}
     first, again = (post(client, "/projects/one/bench/generate", **body).json() for _ in range(2))
     assert first == again
     job = Job.objects.get(id=first["job"])
