@@ -98,9 +98,9 @@ class Question(models.Model):
 
     `proof` is null where the key cannot be derived; then `signed_by` says whose word it is, and the item is free-form.
     `doubted`: events, people or coverage changed since the proof was last run, so it counts as stale until it is run
-    again. `stale_why` names what changed since it last stood, which was at the video's revision `stood`. `letter` is the
-    key's place among the options as stored, A to Z ("" unless it is one option). `shown` is the text as lists print and
-    search it, times in video seconds.
+    again. `stale_why` names what changed since it last stood, which was at the video's revision `stood`. `letter` is
+    the key's place among the options as stored, A to Z ("" unless it is one option). `shown` is the text as lists print
+    and search it, times in video seconds.
     """
 
     class State(models.TextChoices):
