@@ -67,6 +67,7 @@ def test_killed_twice_it_is_there_once_and_whole(project: Project, bob: User, ki
     assert_whole(Release.objects.get(id=job.result["release"]), expected)
 
 
+@pytest.mark.long
 def test_cancelled_when_all_is_stored_it_leaves_nothing(
     project: Project, bob: User, worker: Worker, gates: Gates
 ) -> None:

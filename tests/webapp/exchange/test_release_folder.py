@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import uuid
 import zipfile
 from io import BytesIO
@@ -223,3 +224,21 @@ def run(env: dict[str, str], folder: Path, data: Path) -> bytes:
     done = subprocess.run([sys.executable, "-c", SCRIPT], cwd=folder, env=whole, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
     return done.stdout
+
+
+@pytest.mark.bench
+def test_bench_a_release_of_a_thousand_items(people: SimpleNamespace, tmp_path: Path, figure: Any) -> None:
+    """Freeze, lint, agreement, rows and the folder with clips; answers of three raters each, over 20 videos."""
+    raters = (people.bob, people.rita, people.vera)
+    for n in range(20):
+        accept(make_scene(people.one, people.alice, source_recording=f"tape {n}"), 50, raters=raters)
+    began = time.process_time()
+    marks: list[tuple[str, float]] = []
+    made = releases.draft(project=people.one, progress=lambda stage, _: marks.append((stage, time.process_time())))
+    kept = releases.keep(made=made, user=None, id=uuid.uuid4())
+    paths = release_folder.write_folder(release_folder.content_of(kept), tmp_path / "out")
+    took = time.process_time() - began
+    starts = {stage: at - began for stage, at in reversed(marks)}
+    note = f"processor time; {len(paths)} files; " + ", ".join(f"{s} from {at:.1f} s" for s, at in starts.items())
+    figure("release of 1,000 items", took, "s", budget=60, note=note)
+    assert kept.items.count() == 1000 and took < 120
