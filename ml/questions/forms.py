@@ -97,7 +97,7 @@ def closest(text: str, form: str) -> str:
     plain = _generic(text)
     best = {
         name: max(float(fuzz.ratio(plain, wording)) for wording in wordings)
-        for name, wordings in _wordings()[REGISTRY[form][0]].items()
+        for name, wordings in _wordings()[REGISTRY[form].category].items()
     }
     return max(best, key=lambda name: (best[name], name == form))
 
@@ -107,11 +107,13 @@ def _wordings() -> dict[str, dict[str, frozenset[str]]]:
     """By category and template, its wordings about a sample of everything."""
     found: dict[str, dict[str, frozenset[str]]] = {}
     sample = everything()
-    for form, (category, make) in REGISTRY.items():
-        ideas = [idea for draw in range(DRAWS) for idea in make(Scene(sample, Random(draw)))]
+    for template in REGISTRY.values():
+        if template.kind != "single":
+            continue
+        ideas = [idea for draw in range(DRAWS) for idea in template.make(Scene(sample, Random(draw)))]
         told = frozenset(_generic(slots.render(w, Numbered(), float)) for idea in ideas for w in idea.wordings)
         if told:
-            found.setdefault(category, {})[form] = told
+            found.setdefault(template.category, {})[template.name] = told
     return found
 
 

@@ -25,6 +25,7 @@ from ml.questions.taxonomy import CATEGORIES
 from ml.questions.trace import gt_events, trace
 from ml.questions.written import Call, Item, OpenItem
 from ml.text import persons, phrases, times
+from ml.text.answers import split_option
 
 OPTIONS, LONGEST_OPTION = 4, 15  # options, words
 LEAST_OPEN = 5  # words of an open answer
@@ -133,18 +134,18 @@ class Judge:
 
     def _checked_options(self, item: Item) -> tuple[list[str], int]:
         """The options and the position of the right one. Raises Unfit."""
-        options = [" ".join(option.split()) for option in item.options]
+        options = [split_option(" ".join(option.split()))[1] for option in item.options]
         if len(options) != OPTIONS or not all(options):
             raise Unfit("options", f"It has {len(options)} options instead of {OPTIONS}.")
         if any(len(option.split()) > LONGEST_OPTION for option in options):
             raise Unfit("options", f"An option has more than {LONGEST_OPTION} words.")
         if len({_plain(option) for option in options}) < OPTIONS:
             raise Unfit("options", "Two of its options are the same.")
-        letter = item.answer.strip().upper()
+        letter = (split_option(item.answer.strip())[0] or item.answer).strip().upper()
         if len(letter) != 1 or letter not in LETTERS:
             raise Unfit("letter", "Its answer is no letter from A to D.")
         key = LETTERS.index(letter)
-        if _plain(item.answer_text) != _plain(options[key]):
+        if _plain(split_option(item.answer_text.strip())[1]) != _plain(options[key]):
             raise Unfit("letter", "Its letter and the text of its answer do not agree.")
         return options, key
 

@@ -129,7 +129,7 @@ def _alike(asked: Asked, form: str, facts: Facts) -> Iterator[tuple[float, Idea]
     for draw in range(2 * DRAWS):
         events = asked.events if draw < DRAWS else _in_question(asked, facts)
         scene = Scene(replace(facts, events=events), Random(draw))
-        for idea in islice(REGISTRY[form][1](scene), MOST_IDEAS):
+        for idea in islice(REGISTRY[form].make(scene), MOST_IDEAS):
             mark = repr((idea.ask, idea.span, idea.wordings[0]))
             if mark in seen or idea.kind == "open":
                 continue

@@ -12,6 +12,7 @@ from ml.questions.facts import Covered, Facts
 from ml.questions.forms import FORMS
 from ml.questions.generate import generate
 from ml.questions.judging import Judge, Judged
+from ml.questions.letters import Letters
 from ml.questions.proof import evaluate, names
 from ml.questions.taxonomy import CATEGORIES
 from ml.questions.written import Call, Item, OpenItem
@@ -66,6 +67,26 @@ def test_a_good_item_is_proven() -> None:
 def test_another_wording_is_proven_too() -> None:
     words = "Between 9.0 s and 16.0 s, with whom does Person 1 share eye contact?"
     assert judge(question=words).proven
+
+
+def test_letters_before_options_are_taken_off() -> None:
+    options = ["A) Person 2", "B) Person 3", "C) Person 4", "D) No one"]
+    judged = judge(options=options, answer="A)", answer_text="A) Person 2")
+    assert judged.proven and judged.draft is not None
+    assert [option["text"] for option in judged.draft.options] == ["{p:b}", "{p:c}", "{p:d}", "No one"]
+
+
+def test_keys_are_put_where_letters_are_short() -> None:
+    """A model that always answers A: with the letters counted, four items of a category have four letters."""
+    letters = Letters()
+    found = []
+    for _ in range(4):
+        judged = Judge(SCENE, letters).judge(item(), CALL)
+        assert judged.proven and judged.draft is not None
+        key = next(option for option in judged.draft.options if [option["id"]] == judged.draft.key)
+        assert key["value"] == "b" and judged.draft.proof["key"] == judged.draft.key
+        found.append(judged.draft.key[0])
+    assert sorted(found) == ["1", "2", "3", "4"]
 
 
 @pytest.mark.parametrize(
