@@ -41,16 +41,18 @@ def eye_contact_partner(scene: Scene) -> Iterator[Idea]:
                     f"Whose eyes does {p} meet {words.span(window)}?",
                 ][: 4 if there else 2],
                 ["who", gaze(window, MUTUAL, member=x), "member"],
-                [*distractors.persons(scene, others), nobody(), *_both(scene, others)],
+                [*distractors.persons(scene, others), nobody(), *_both(scene, others, x)],
                 window,
                 (x,),
             )
 
 
-def _both(scene: Scene, others: list[str]) -> list[Choice]:
-    """Two people at once: an answer for pictures with few people."""
+def _both(scene: Scene, others: list[str], *counted: str) -> list[Choice]:
+    """Two people at once: an answer for pictures with few people. `counted`: who is among those asked for anyway."""
     pairs = list(combinations(others, 2))
-    return [Choice(words.people(scene.facts, pair), sorted(pair), 2) for pair in pairs[:1] if len(others) < 4]
+    return [
+        Choice(words.people(scene.facts, pair), sorted((*pair, *counted)), 2) for pair in pairs[:1] if len(others) < 4
+    ]
 
 
 @template("gaze_target")

@@ -47,8 +47,8 @@ def _next(scene: Scene, event: Event, selection: list[Any], seconds: int, found:
     if found is None:
         return f"No {kind} starts within {seconds} seconds after it.", [["is", ["exists", chosen], False]]
     text, there = happens(scene.facts, found)
-    who = ["is", ["who", chosen, "person"], sorted(found.who())]
-    return f"The next {kind}: {text}", [["is", ["type", chosen], [found.type]], who, *there]
+    same = ["is", ["count", ["either", chosen, that(found)]], 1]  # no other one may be the next
+    return f"The next {kind}: {text}", [["is", ["type", chosen], [found.type]], same, *there]
 
 
 @template("group_attention", "open")
