@@ -23,13 +23,14 @@ from ml.perception.gestures.scene import (
     candidate,
     mean,
     ramp,
+    restless,
     spoken,
     travelled_m,
 )
 from ml.perception.gestures.window import WRISTS, Array, box_distance
 
 WEIGHTS = {"held": 0.30, "meet": 0.30, "way": 0.20, "score": 0.20}
-GIVE_M, OFFER_M = 0.20, 0.50  # from the object to the other's hand: at a hand-over, and when it is held out
+GIVE_M, OFFER_M = 0.20, 0.40  # from the object to the other's hand: at a hand-over, and when it is held out
 OFFER_HOLD_S = 0.4
 OWN_WAY = 0.6  # share of BROUGHT_M that the object itself moves: it came, rather than the other's hand
 PARTED_M = 0.10  # beyond NEAR_M the object has left the hand
@@ -66,7 +67,7 @@ def offered(scene: Scene, number: int, k: int, thing: int) -> tuple[int, float, 
     best: tuple[int, float, float] | None = None
     if travelled_m(scene, number, thing, move) < OWN_WAY * BROUGHT_M:
         return None
-    reach = OFFER_M if holds_out(scene, number, hold) else GIVE_M
+    reach = OFFER_M if holds_out(scene, number, hold) and not restless(scene, number, k) else GIVE_M
     for other in range(len(scene.window.persons)):
         gap = gap_to_hand(scene, other, thing, arm.scale)
         if other == arm.person or not np.isfinite(gap[move.start]):

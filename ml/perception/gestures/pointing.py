@@ -26,6 +26,7 @@ from ml.perception.gestures.scene import (
     candidate,
     mean,
     ramp,
+    restless,
     spoken,
     unit,
 )
@@ -52,6 +53,8 @@ def pointing(scene: Scene, number: int) -> Iterator[Candidate]:
             continue
         here = slice(hold.start, hold.end)
         form = finger_share(arm, here)
+        if (form is None or form < BY_FINGER) and restless(scene, number, k):
+            continue
         if not is_out(scene, number, here, form):
             continue
         by_finger = form is not None and form >= BY_FINGER

@@ -22,6 +22,7 @@ from ml.perception.gestures.scene import (
     candidate,
     in_hand_of_others,
     ramp,
+    restless,
     spoken,
 )
 from ml.perception.gestures.window import Array
@@ -38,6 +39,8 @@ def reaching(scene: Scene, number: int) -> Iterator[Candidate]:
     arm, things = scene.arms[number], scene.things[number]
     for k, move in enumerate(scene.phases[number]):
         if move.kind != "move" or things.held(max(0, move.start - 2), move.end) is not None:
+            continue
+        if restless(scene, number, k) or scene.after(number, k) is move:  # a hand that goes on passed by
             continue
         hold = scene.after(number, k)
         thing = reached(scene, number, move, hold)

@@ -23,6 +23,7 @@ BROUGHT_M = 0.12  # a move that brings a hand somewhere is at least this long
 RISE_M = 0.05  # and takes it this much further from rest
 LONGEST_HOLD_S = 8.0  # longer it is a posture
 BEAT_HOLD_S, BEAT_MOVES, BEAT_AROUND_S = 0.4, 4, 1.0  # short holds among so many moves are beats
+RESTLESS_MOVES, RESTLESS_AROUND_S = 5, 1.5  # an arm that moves so much accompanies speech
 STRETCH_M = 0.38  # from shoulder to wrist of an arm held out
 
 
@@ -129,12 +130,21 @@ def in_hand_of_others(scene: Scene, person: int, thing: int, here: slice) -> Arr
 
 def beats(scene: Scene, number: int, k: int) -> bool:
     """Hold k is a short one in a rhythm of moves."""
-    hold, seconds = scene.phases[number][k], scene.window.seconds
-    if scene.span_s(hold) >= BEAT_HOLD_S:
-        return False
-    low, high = seconds[hold.start] - BEAT_AROUND_S, seconds[hold.end - 1] + BEAT_AROUND_S
+    hold = scene.phases[number][k]
+    return scene.span_s(hold) < BEAT_HOLD_S and moves_around(scene, number, k, BEAT_AROUND_S) >= BEAT_MOVES
+
+
+def restless(scene: Scene, number: int, k: int) -> bool:
+    """Phase k lies among many moves, as those of somebody who talks with the hands (and with what is in them)."""
+    return moves_around(scene, number, k, RESTLESS_AROUND_S) >= RESTLESS_MOVES
+
+
+def moves_around(scene: Scene, number: int, k: int, around_s: float) -> int:
+    """How many moves of an arm, its own phase included, reach into `around_s` before and after phase k."""
+    phase, seconds = scene.phases[number][k], scene.window.seconds
+    low, high = seconds[phase.start] - around_s, seconds[phase.end - 1] + around_s
     near = [p for p in scene.phases[number] if seconds[p.end - 1] >= low and seconds[p.start] <= high]
-    return sum(phase.kind == "move" for phase in near) >= BEAT_MOVES
+    return sum(p.kind == "move" for p in near)
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -24,13 +24,14 @@ from ml.perception.gestures.scene import (
     in_hand_of_others,
     moved_m,
     ramp,
+    restless,
     spoken,
     unit,
 )
 
 WEIGHTS = {"held": 0.30, "up": 0.30, "still": 0.20, "score": 0.20}
-LEAST_HOLD_S = 0.45
-CHEST_M, OUT_HEIGHT_M = 0.30, 0.15  # below the shoulder, at most: near the body, and held out
+LEAST_HOLD_S = 0.55
+CHEST_M, OUT_HEIGHT_M = 0.25, 0.15  # below the shoulder, at most: near the body, and held out
 OUT_M = 0.05  # out of rest
 FACE_M = 0.04  # an object nearer to the own face is used, not shown
 MOST = 0.6  # share of the hold's looks
@@ -46,6 +47,8 @@ def showing(scene: Scene, number: int) -> Iterator[Candidate]:
             continue
         thing = things.held(hold.start, hold.end)
         if thing is None or not is_held_up(scene, number, hold, thing) or not brought(scene, number, k, thing):
+            continue
+        if restless(scene, number, k):
             continue
         if in_hand_of_others(scene, scene.arms[number].person, thing, slice(hold.start, hold.end)).mean() > SHARED:
             continue
