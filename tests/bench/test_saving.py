@@ -13,7 +13,9 @@ from tests.bench.conftest import Browser, Server
 from tests.figures import Record
 from tests.webapp.factories import make_person, make_proposal, make_video
 from webapp.accounts.models import Membership, User
+from webapp.bench.models import Question
 from webapp.events.models import Edit, Event
+from webapp.jobs.models import Job
 from webapp.library.models import Project, Video
 
 pytestmark = [pytest.mark.bench, pytest.mark.django_db(transaction=True)]
@@ -54,6 +56,31 @@ def test_one_save(server: Server, figure: Record) -> None:
     figure("save an edit over HTTP, p50", statistics.median(times), "ms", budget=16, note="300 saves")
     figure("save an edit over HTTP, p95", cuts[18], "ms", budget=50)
     assert statistics.median(times) < 3 * 16 and cuts[18] < 3 * 50
+
+
+def test_one_save_that_puts_thirty_proofs_in_doubt(server: Server, figure: Record) -> None:
+    """Every save finds all of them proven, as if the worker were done with them between two saves."""
+    project, (user,) = crew(1)
+    video = make_video(project, has_questions=True)
+    (event,) = events(video, 1)
+    browser = Browser(server, user)
+    assert browser.edit(video, "event.update", event.id, 1, status="confirmed")[0] == 200
+    Question.objects.bulk_create(
+        Question(project=project, video=video, number=n, category="mutual_gaze", difficulty="medium", text=f"Who? {n}",
+                 shown=f"Who? {n}", proof={"v": 1}, start=0, end=9) for n in range(30)
+    )  # fmt: skip
+    times = []
+    for version in range(2, 132):
+        Question.objects.update(stale=False, doubted=False)
+        Job.objects.all().delete()
+        start = time.perf_counter()
+        assert save(browser, video, event, version) == 200
+        times.append((time.perf_counter() - start) * 1000)
+    assert Question.objects.filter(doubted=True).count() == 30 and Job.objects.count() == 1
+    figure("save an edit that puts 30 proofs in doubt, p50", statistics.median(times[30:]), "ms", budget=16)
+    figure(
+        "save an edit that puts 30 proofs in doubt, p95", statistics.quantiles(times[30:], n=20)[18], "ms", budget=50
+    )
 
 
 def test_twenty_clients_on_one_record(server: Server, figure: Record) -> None:

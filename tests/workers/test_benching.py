@@ -83,6 +83,18 @@ def test_proofs_of_a_whole_project_are_run_job(people: Any, scene: Scene) -> Non
     assert not Question.objects.filter(doubted=True).exists()
 
 
+def test_a_day_of_edits_leaves_one_job_in_the_list(people: Any, scene: Scene) -> None:
+    make_questions(scene, 1)
+    for n in range(3):
+        scene.edit("event.update", scene.following, 1 + n, end=126 + n)
+        run_job(Job.objects.get(kind="prove", state="queued"))
+    assert Job.objects.filter(kind="prove").count() == 1
+    asked = run_job(requests.request_proofs(video=scene.video, user=people.cora))
+    scene.edit("event.update", scene.following, 4, end=140)
+    run_job(Job.objects.get(kind="prove", state="queued"))
+    assert Job.objects.filter(id=asked.id).exists()  # what somebody asked for stays
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Agreement
 

@@ -38,16 +38,17 @@ MOST_REASON = 4000
 # somebody may have answered most of what is open; only what is left is looked at for a place.
 FREE = """
 SELECT q.id FROM (
-    SELECT o.id FROM bench_question o
+    SELECT o.id, o.number FROM bench_question o
     WHERE o.project_id = %(project)s AND o.state = 'answering' AND NOT o.stale
       AND o.created_by_id IS DISTINCT FROM %(user)s
       AND o.id NOT IN (SELECT a.question_id FROM bench_answer a WHERE a.user_id = %(user)s)
       AND o.id NOT IN (SELECT s.question_id FROM bench_keyseen s WHERE s.user_id = %(user)s)
     ORDER BY o.number OFFSET 0
-) c JOIN LATERAL (SELECT b.id, b.number, b.round FROM bench_question b WHERE b.id = c.id OFFSET 0) q ON true
+) c JOIN LATERAL (SELECT b.id, b.round FROM bench_question b WHERE b.id = c.id OFFSET 0) q ON true
 WHERE (SELECT count(*) FROM bench_answer a WHERE a.question_id = q.id AND a.round = q.round)
     + (SELECT count(*) FROM bench_lease l WHERE l.question_id = q.id AND l.round = q.round
        AND l.until > %(now)s AND l.user_id <> %(user)s) < %(raters)s
+ORDER BY c.number
 LIMIT %(limit)s
 """
 HASH_MEMORY = "SET LOCAL work_mem = '64MB'"  # for the hashes of somebody's answers: past it, PostgreSQL would not hash

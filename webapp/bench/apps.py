@@ -16,3 +16,4 @@ class BenchConfig(AppConfig):
         ledger.follow(proving.doubt)
         before_erasing(withdrawal.scrub)
         follow("clip", clips.follow_clip)
+        follow("prove", proving.follow_proofs)

@@ -5,10 +5,9 @@ Read from the edit ledger, for the events and people a proof uses. The ledger ke
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ml.questions.facts import Facts
 from webapp.bench.models import Question
 from webapp.bench.wording import Clock
 from webapp.events.models import Edit
@@ -19,17 +18,27 @@ MOST_SENTENCES = 4
 Row = Mapping[str, Any]
 
 
-def since(question: Question, facts: Facts, names: Mapping[str, str], clock: Clock) -> list[str]:
-    """Sentences about edits of what the question's proof uses, after it last stood; the newest few."""
+Changes = list[Mapping[str, Any]]
+
+
+def edits_since(video_id: Any, stood: int, revision: int) -> list[tuple[int, Changes]]:
+    """(revision, changes) of the video's newest edits after one revision up to another, oldest first: one query."""
+    later = Edit.objects.filter(video_id=video_id, revision__gt=stood, revision__lte=revision)
+    return list(reversed(later.order_by("-revision").values_list("revision", "changes")[:MOST_EDITS]))
+
+
+def since(
+    question: Question, edits: Sequence[tuple[int, Changes]], names: Mapping[str, str], clock: Clock
+) -> list[str]:
+    """Sentences about what these edits did, after the question's proof last stood, to what it uses; the newest few."""
     proof: Mapping[str, Any] = question.proof or {}
     events = {str(event) for event in proof.get("events", [])}
     people = {str(person) for person in proof.get("persons", [])}
-    later = Edit.objects.filter(video_id=question.video_id, revision__gt=question.stood, revision__lte=facts.revision)
     # the first state of each row before all these edits, and the last one after them
     first: dict[tuple[str, str], Row | None] = {}
     last: dict[tuple[str, str], Row | None] = {}
-    for changes in reversed(later.order_by("-revision").values_list("changes", flat=True)[:MOST_EDITS]):
-        for change in changes:
+    for revision, changes in edits:
+        for change in changes if revision > question.stood else ():
             key = change["kind"], change["id"]
             first.setdefault(key, change["before"])
             last[key] = change["after"]

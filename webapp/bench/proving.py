@@ -23,6 +23,7 @@ from webapp.bench import happenings, wording
 from webapp.bench.facts import facts_of
 from webapp.bench.models import Question
 from webapp.events.services import Change
+from webapp.jobs.models import Job
 from webapp.lib.errors import Refused
 from webapp.library.models import Video
 
@@ -88,6 +89,13 @@ def doubt(video: Video, kind: str, changes: Sequence[Change]) -> None:
         request_proofs(video=video, user=None)
 
 
+def follow_proofs(job: Job) -> None:
+    """A run that failed or was cancelled leaves its video's questions stale, and the next edit asks for another run."""
+    if job.video_id is not None and job.state in (Job.State.FAILED, Job.State.CANCELLED):
+        why = f"Its proof could not be run again: {job.error or 'that was cancelled.'}"
+        Question.objects.filter(video_id=job.video_id, doubted=True).update(doubted=False, stale_why=why)
+
+
 def moves_facts(kind: str, changes: Sequence[Change]) -> bool:
     """Whether anything a proof rests on is different: confirmed events, who is who, where people are, coverage."""
     return kind == "run.accept" or any(_moves(*change) for change in changes)
@@ -122,12 +130,15 @@ def prove(video: Video) -> Proved:
         facts = facts_of(video)
         names, clock = wording.names_of([video.id]), wording.clock_from(facts.seconds)
         found = Question.objects.filter(video=video, proof__isnull=False).exclude(state__in=OVER).order_by("number")
-        verdicts: Verdicts = {}
-        for question in found:
-            verdict = judge(question.proof, facts)
+        said = {question: judge(question.proof, facts) for question in found}
+        stood = min(
+            (question.stood for question, verdict in said.items() if not verdict.stands), default=facts.revision
+        )
+        edits = happenings.edits_since(video.id, stood, facts.revision)
+        for question, verdict in said.items():
             if not verdict.stands:
-                verdict = Verdict(False, " ".join([*happenings.since(question, facts, names, clock), verdict.why]))
-            verdicts[question.id] = (question.version, verdict)
+                verdict.why = " ".join([*happenings.since(question, edits, names, clock), verdict.why])
+        verdicts = {question.id: (question.version, verdict) for question, verdict in said.items()}
         result = _write(video, facts.revision, verdicts)
         if result is not None:
             return result

@@ -18,7 +18,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from ml.questions.taxonomy import CATEGORIES
-from webapp.accounts.models import User
+from webapp.accounts.models import Membership, User
+from webapp.accounts.permissions import roles_that_may
 from webapp.bench import checks, proving, wording
 from webapp.bench.models import RENDERINGS, Bench, KeySeen, Lease, Question
 from webapp.bench.quotas import ACCEPTED, OPEN, PLANNED, Room, check_quotas, kind_of, words_of
@@ -234,6 +235,7 @@ def change(question: Question, *, user: User, fields: Mapping[str, Any]) -> None
         raise Refused(f"There is no field {unknown[0]!r} to edit." if unknown else "Nothing is changed.", "fields")
     if question.releases.filter(retired=None).exists():
         raise Refused("This question was released: it can be retired, never edited.", "state")
+    _note_export(question)
     for name, value in fields.items():
         setattr(question, name, value)
     if {"start", "end"} & fields.keys():
@@ -253,6 +255,14 @@ def change(question: Question, *, user: User, fields: Mapping[str, Any]) -> None
     question.changed_by = user
     Lease.objects.filter(question=question).delete()
     saw(user=user, ids=[question.id])
+
+
+def _note_export(question: Question) -> None:
+    """Whoever could take out a release that had this question is counted as having seen its key."""
+    if question.releases.exists():
+        members = Membership.objects.filter(project=question.project_id, role__in=roles_that_may("export"))
+        rows = [KeySeen(question=question, user_id=user) for user in members.values_list("user_id", flat=True)]
+        KeySeen.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def sign_question(*, question_id: UUID, user: User, version: int) -> Question:

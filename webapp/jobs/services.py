@@ -84,6 +84,12 @@ def create(
     return job
 
 
+def forget_done(*, like: Job) -> None:
+    """Remove the older jobs of this kind and video that nobody asked for and that are done: their results are old."""
+    done = Job.objects.filter(kind=like.kind, video=like.video_id, created_by=None, state=Job.State.DONE)
+    done.exclude(id=like.id).delete()
+
+
 def enqueue(*, job: Job) -> None:
     kind, queue, job_id = job.kind, job.queue, str(job.id)
     transaction.on_commit(lambda: broker.send(kind=kind, job_id=job_id, queue=queue))

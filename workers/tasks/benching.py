@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from celery import Task
 
+from webapp.jobs import services as jobs
 from webapp.jobs.broker import app
 from webapp.library.models import Project, Video
 from workers.attempt import Attempt, run
@@ -68,7 +69,7 @@ def prove(attempt: Attempt) -> None:
         counts["fell"] += len(result.fell)
         counts["rose"] += len(result.rose)
     attempt.progress("prove", 1.0)
-    attempt.finish(counts)
+    attempt.finish(counts, lambda: jobs.forget_done(like=attempt.job) if attempt.job.video_id else None)
 
 
 def agree(attempt: Attempt) -> None:

@@ -17,6 +17,7 @@ from webapp.bench import proving, services
 from webapp.bench.models import Question
 from webapp.bench.proving import prove
 from webapp.events.models import Event
+from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.lib.errors import Refused
 from webapp.tracks.models import Tracklet
@@ -169,6 +170,19 @@ def test_one_job_is_asked_for_until_it_has_run(scene: Scene) -> None:
     for n in range(4):
         scene.edit("event.update", scene.following, event_version(scene.following), end=126 + n)
     assert Job.objects.filter(kind="prove").count() == 1
+
+
+def test_a_run_that_failed_is_asked_for_again_by_the_next_edit(scene: Scene) -> None:
+    question = make_questions(scene, 1)[0]
+    scene.edit("event.update", scene.following, 1, end=126)
+    job = jobs.claim(job_id=Job.objects.get(kind="prove").id, worker="here")
+    assert job is not None
+    jobs.fail(job=job, error="The disk is full.")
+    assert fresh(question).stale and not question.doubted
+    assert question.stale_why == "Its proof could not be run again: The disk is full."
+    scene.edit("event.update", scene.following, 2, end=127)
+    assert Job.objects.filter(kind="prove", state="queued").count() == 1
+    assert prove(scene.video).rose == [question.number]
 
 
 def test_a_new_accepted_run_puts_everything_in_doubt(scene: Scene) -> None:

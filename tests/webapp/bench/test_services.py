@@ -194,6 +194,9 @@ def test_what_was_released_is_never_edited(people: Any, scene: Scene) -> None:
     item.retired = release.created
     item.save()
     assert edit(question, people.cora, text="Who?").version == 2
+    # who could take the release out may know the key
+    assert KeySeen.objects.filter(question=question, user=people.alice).exists()
+    assert not KeySeen.objects.filter(question=question, user=people.rita).exists()
 
 
 def test_a_key_without_proof_needs_a_word(people: Any, scene: Scene) -> None:
