@@ -22,7 +22,7 @@ from django.conf import settings
 from django.core.files.storage import default_storage
 from django.db import connection, transaction
 
-from ml.formats import croissant, grasp_annotations, grasp_items, hf_dataset, lmms_eval, vlmevalkit
+from ml.formats import check_release, croissant, grasp_annotations, grasp_items, hf_dataset, lmms_eval, vlmevalkit
 from tests.webapp.bench.released import accept
 from tests.webapp.bench.scene import make_scene
 from webapp.bench import releases
@@ -242,3 +242,49 @@ def test_bench_a_release_of_a_thousand_items(people: SimpleNamespace, tmp_path: 
     note = f"processor time; {len(paths)} files; " + ", ".join(f"{s} from {at:.1f} s" for s, at in starts.items())
     figure("release of 1,000 items", took, "s", budget=60, note=note)
     assert kept.items.count() == 1000 and took < 120
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The checker
+
+
+def test_the_checker_finds_nothing_wrong_and_what_was_changed(
+    content: release_folder.Content, tmp_path: Path, capsys: Any
+) -> None:
+    out = tmp_path / "out"
+    release_folder.write_folder(content, out)
+    assert check_release.main([str(out), "--own"]) == 0
+    for change, sentence in (
+        (lambda: (out / "composition/letter.svg").unlink(), "composition/letter.svg is missing."),
+        (lambda: (out / "annotations.jsonl").write_text("{}"), "annotations.jsonl is not the file that was released."),
+        (lambda: (out / "stray").write_text(""), "stray was not part of the release."),
+    ):
+        change()
+        capsys.readouterr()
+        assert check_release.main([str(out), "--own"]) == 1
+        assert sentence in capsys.readouterr().err.splitlines()
+    (out / "release.json").write_text('{"files": [{"path": "../etc"}]}')
+    assert check_release.main([str(out), "--own"]) == 2
+    assert "leads out of the folder" in capsys.readouterr().err
+
+
+def test_the_checker_sees_layouts_that_disagree(content: release_folder.Content, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    release_folder.write_folder(content, out)
+    path = sorted((out / "json").glob("*.json"))[0]
+    path.write_text(path.read_text().replace("Person 2", "Person 1", 1))
+    manifest = json.loads((out / "release.json").read_text())
+    for one in manifest["files"]:
+        one["sha256"] = hashlib.sha256((out / one["path"]).read_bytes()).hexdigest()
+    (out / "release.json").write_text(json.dumps(manifest))
+    assert [sentence.partition(": ")[0] for sentence in check_release.check(out)] == [path.name]
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1500)
+def test_the_tools_of_the_field_read_a_release(content: release_folder.Content, tmp_path: Path, capsys: Any) -> None:
+    """mlcroissant, datasets and pandas, in a throw-away environment (or the one SIGHTLINE_CHECK_VENV names)."""
+    release_folder.write_folder(content, tmp_path / "out")
+    kept = os.environ.get("SIGHTLINE_CHECK_VENV")
+    code = check_release.main([str(tmp_path / "out"), *(["--venv", kept] if kept else [])])
+    assert code == 0, capsys.readouterr().err
