@@ -34,7 +34,7 @@ LEAST_LETTERS = 9  # pixels
 class Seen:
     """Somebody on a frame. `faces`: the face boxes of the looks before and after it, none where neither saw one.
 
-    `held`: only one look is near, and it is of another frame.
+    `held`: only one look at the face is near, and it is of another frame.
     """
 
     person: str
@@ -92,6 +92,12 @@ class Tracks:
         return [order[low:high] for low, high in zip(edges, edges[1:], strict=False)]
 
     @cached_property
+    def _face_rows(self) -> list[NDArray[np.int64]]:
+        """The same, only rows with a face."""
+        there = np.isfinite(self.face).all(axis=1)
+        return [rows[there[rows]] for rows in self._rows]
+
+    @cached_property
     def _edges(self) -> NDArray[np.int64]:
         return np.unique([0, *self.cuts, len(self.seconds) - 1])
 
@@ -103,21 +109,25 @@ class Tracks:
         return [seen for k in range(len(self.persons)) if (seen := self._one(k, frame, low, high)) is not None]
 
     def _one(self, k: int, frame: int, low: int, high: int) -> Seen | None:
-        rows = self._rows[k]
+        near = self._near(self._rows[k], frame, low, high)
+        if not near:
+            return None
+        looked = self._near(self._face_rows[k], frame, low, high)  # faces are looked for less often than bodies
+        held = len(looked) == 1 and int(self.frame[looked[0]]) != frame
+        faces = tuple(np.asarray(self.face[row], np.float64) for row in looked)
+        return Seen(self.persons[k], self._between(near, frame), faces, held)
+
+    def _near(self, rows: NDArray[np.int64], frame: int, low: int, high: int) -> list[int]:
+        """The last of these rows at or before a frame and the first after it, in its shot and within reach."""
         frames = self.frame[rows]
         here = int(np.searchsorted(frames, frame, side="right"))
-        near = [
+        return [
             int(rows[j])
             for j in (here - 1, here)
             if 0 <= j < len(rows)
             and low <= frames[j] < high
             and abs(self.seconds[frames[j]] - self.seconds[frame]) <= self.reach_s
         ]
-        if not near:
-            return None
-        faces = tuple(np.asarray(self.face[j], np.float64) for j in near if np.isfinite(self.face[j]).all())
-        held = len(near) == 1 and int(self.frame[near[0]]) != frame
-        return Seen(self.persons[k], self._between(near, frame), faces, held)
 
     def _between(self, near: list[int], frame: int) -> Box:
         first, last = (np.asarray(self.body[j], np.float64) for j in (near[0], near[-1]))

@@ -41,6 +41,17 @@ def test_a_look_tells_nothing_about_another_shot() -> None:
     assert tracks.at(14)[0].body[0] == pytest.approx(0.1) and tracks.at(15)[0].body[0] == pytest.approx(0.2)
 
 
+def test_faces_are_those_of_the_looks_that_had_one() -> None:
+    """Bodies on frames 10, 12, 14 and 20, faces on 10 and 20 only: on frame 13 the face of either side counts."""
+    tracks = one([10, 12, 14, 20])
+    tracks.face[1:3] = np.nan
+    (seen,) = tracks.at(13)
+    np.testing.assert_allclose([face[0] for face in seen.faces], [0.1, 0.2])
+    np.testing.assert_allclose(seen.body[0], 0.13)
+    (alone,) = one([10, 12]).at(15)
+    assert alone.held and not seen.held
+
+
 def test_it_reads_the_samples_of_a_run() -> None:
     """Track 5 is "a" until frame 10 and "b" from there; track 6 is nobody."""
     columns = {name: np.zeros(4, np.float32) for name in COLUMNS}
