@@ -115,7 +115,7 @@ def truth(question: tuple[Any, Any], facts: Facts, slack: int) -> bool | None:
     return holds(known(parsed, table), value(said, parsed.kind, "value"), table)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(tables(3, covered=True), questions)
 def test_as_marked_and_covered_everything_is_known(facts: Facts, question: tuple[Any, Any]) -> None:
     if _names_missing(question[0], facts):
@@ -132,7 +132,7 @@ def _names_missing(tree: Any, facts: Facts) -> bool:
     return any(_names_missing(part, facts) for part in tree)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(tables(2, covered=True), questions, st.randoms(use_true_random=False))
 def test_what_is_known_within_a_step_holds_wherever_boundaries_move(
     facts: Facts, question: tuple[Any, Any], rng: random.Random
@@ -147,7 +147,7 @@ def test_what_is_known_within_a_step_holds_wherever_boundaries_move(
         assert right(*question, world, facts) is said
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(tables(2), questions, st.randoms(use_true_random=False))
 def test_what_is_known_holds_whatever_is_unmarked_outside_coverage(
     facts: Facts, question: tuple[Any, Any], rng: random.Random
@@ -179,7 +179,7 @@ across = st.one_of(related, st.tuples(st.sampled_from(["first", "last", "longest
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(tables(3, covered=True), across, st.sampled_from(["gaze", "gesture"]), spans, st.randoms(use_true_random=False))
 def test_a_relation_needs_coverage_of_both_its_sides(
     facts: Facts, question: tuple[Any, Any], modality: str, span: tuple[int, int], rng: random.Random
@@ -210,7 +210,7 @@ simple = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(tables(2, covered=True), simple)
 def test_in_simple_questions_whatever_never_changes_is_known(facts: Facts, question: tuple[Any, Any]) -> None:
     """The other way round: each boundary is looked at once, so nothing is given up needlessly."""
