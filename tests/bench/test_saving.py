@@ -6,6 +6,7 @@ import statistics
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -58,7 +59,7 @@ def test_one_save(server: Server, figure: Record) -> None:
     assert statistics.median(times) < 3 * 16 and cuts[18] < 3 * 50
 
 
-def test_one_save_that_puts_thirty_proofs_in_doubt(server: Server, figure: Record) -> None:
+def test_one_save_that_puts_thirty_proofs_in_doubt(valkey: Any, server: Server, figure: Record) -> None:
     """Every save finds all of them proven, as if the worker were done with them between two saves."""
     project, (user,) = crew(1)
     video = make_video(project, has_questions=True)
