@@ -19,9 +19,18 @@ from ml.text import persons, phrases, times
 
 Claims = list[Any]  # one expression (or None) for each option
 WITHIN = 0.26  # seconds by which a stated duration may differ from the table's
+ROUNDED = RATE // 10  # frames by which a printed time may miss the moment it means
 RESPONSE = 3.0  # seconds within which GRASP counts a response
 _NOBODY = re.compile(r"^(?:no[- ]?one|nobody|none(?: of (?:them|these|the above))?|neither)\b", re.IGNORECASE)
-_NOT_IN = re.compile(r"\b(?:not|n['’]t|except|exclud\w+|left out|missing from|outside)\b", re.IGNORECASE)
+_NOT_IN = re.compile(
+    r"\b(?:not|never|no|except|exclud\w+|without|apart|besides|other\s+than|(?:left|stays?|remains?|keeps?|is)\s+out|"
+    r"missing|outside|absent)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_IN = re.compile(
+    r"\b(?:part|shar\w+|joins?|joined|involved|members?|belongs?|attends?|among|included)\b", re.IGNORECASE
+)
+_MAKES = r"(?:point|show|giv|gave|reach|hand|offer|gestur)\w*"
 _HOW_LONG = re.compile(r"\bhow long\b|\bduration\b|\bhow many seconds\b", re.IGNORECASE)
 _AFTER = re.compile(r"\b(?:after|next|then|follows?|following|in response|respon\w+|subsequent\w*)\b", re.IGNORECASE)
 _DURING = re.compile(r"\b(?:while|during|as|when|at the same time)\b", re.IGNORECASE)
@@ -106,7 +115,9 @@ def _gesture(one: One) -> str | None:
 def _partner(one: One, window: list[int]) -> Claims | None:
     """With whom does X make eye contact?"""
     asked = _asked(one)
-    if len(asked) != 1 or "mutual_gaze" not in phrases.gaze_types(one.item.question) or _HOW_LONG.search(_q(one)):
+    if len(asked) != 1 or "mutual_gaze" not in phrases.gaze_types(_q(one)) or _HOW_LONG.search(_q(one)):
+        return None
+    if _NOT_IN.search(_q(one)) or _AFTER.search(_q(one)):
         return None
     return _each(
         one,
@@ -164,6 +175,7 @@ def _lasts(one: One, window: list[int]) -> Claims | None:
     if not _HOW_LONG.search(_q(one)):
         return None
     asked, gaze, gesture = _asked(one), phrases.gaze_types(_q(one)), _gesture(one)
+    window = [max(0, window[0] - ROUNDED), window[1] + ROUNDED]
     if asked and gaze and not gesture:
         selection = _events("gaze", window, _only(gaze) or None, person=asked)
     elif asked and gesture and not gaze:
@@ -172,9 +184,15 @@ def _lasts(one: One, window: list[int]) -> Claims | None:
         return None
     stated = [times.duration(text) for text in one.words]
     return [
-        None if s is None or s < 0 else ["is", ["duration_s", selection], {"seconds": s, "within": WITHIN}]
+        None if s is None or s < 0 else ["is", ["duration_s", selection], {"seconds": s, "within": _within(s, stated)}]
         for s in stated
     ]
+
+
+def _within(seconds: float, stated: Sequence[float | None]) -> float:
+    """A duration is right where it is the nearest on offer, however roughly it was stated."""
+    gaps = [abs(seconds - other) for other in stated if other is not None and other != seconds]
+    return max(WITHIN, min(gaps, default=0.0) / 2 - 0.05)
 
 
 def _leads(one: One, window: list[int]) -> Claims | None:
@@ -188,8 +206,11 @@ def _leads(one: One, window: list[int]) -> Claims | None:
     role, other = ("leader", "follower") if leads else ("follower", "leader")
 
     def claim(p: str) -> Any:
-        roles: dict[str, Any] = {role: p, "person": [one for one in asked if one != p] if p in asked else []}
-        return _exists(_events("gaze", window, "gaze_following", **roles)) if other else None
+        others = [one for one in asked if one != p]
+        if len(others) > 1:
+            return None
+        roles: dict[str, Any] = {role: p, other: others}
+        return _exists(_events("gaze", window, "gaze_following", **roles))
 
     return _each(one, claim)
 
@@ -199,8 +220,10 @@ def _group(one: One, window: list[int]) -> Claims | None:
     kind = _only(phrases.gaze_types(_q(one)) & {"joint_attention", "attention_capture"})
     if kind is None or _AFTER.search(_q(one)):
         return None
-    asked = _asked(one)
-    shape = _never if _NOT_IN.search(_q(one)) else _exists
+    asked, out = _asked(one), _NOT_IN.search(_q(one)) is not None
+    if not (out or _IN.search(_q(one))):
+        return None
+    shape = _never if out else _exists
     return _each(one, lambda p: None if p in asked else shape(_events("gaze", window, kind, person=[*asked, p])))
 
 
@@ -210,22 +233,24 @@ def _group(one: One, window: list[int]) -> Claims | None:
 def _target(one: One, window: list[int]) -> Claims | None:
     """At whom does X point? Who points at X?"""
     asked, type = _asked(one), _gesture(one)
-    if len(asked) != 1 or type is None:
+    if len(asked) != 1 or type is None or _NOT_IN.search(_q(one)):
         return None
     x = asked[0]
-    if re.search(
-        r"^\W*(?:\w+\s+)*?who\s+(?:is\s+)?(?:point|show|giv|reach|hand|offer)\w*", _stripped(one), re.IGNORECASE
-    ):
-        return _each(one, lambda p: _exists(_events("gesture", window, type, initiator=p, target=x)))
-    return _each(one, lambda p: _exists(_events("gesture", window, type, initiator=x, target=p)),
-                 _never(_events("gesture", window, type, initiator=x)))  # fmt: skip
+    gets = rf"\b(?:at|to|for|towards?)\s+Person\s*{x}\b"
+    is_maker, is_target = (re.search(sign, _q(one), re.IGNORECASE) is not None for sign in (_maker(x), gets))
+    if is_maker == is_target:
+        return None
+    if is_target:
+        return _each(one, lambda p: _exists(_events("gesture", window, type, initiator=p, target=x)),
+                     _never(_events("gesture", window, type, target=x)))  # fmt: skip
+    # a gesture at an object has no target person, so "no one" cannot be told from the table
+    return _each(one, lambda p: _exists(_events("gesture", window, type, initiator=x, target=p)))
 
 
-def _stripped(one: One) -> str:
-    """The question without its times, from its question word on."""
-    text = times.without(_q(one), "")
-    found = re.search(r"\b(?:to |at |toward |towards )?(?:who|whom|what|which)\b.*", text, re.IGNORECASE)
-    return found[0] if found else text
+def _maker(person: str) -> str:
+    """The person makes a gesture: "Person 1 points", "the giving by Person 1", "the gesture of Person 1"."""
+    named = rf"Person\s*{person}\b"
+    return rf"\b{named}(?:['’]s)?\s+(?:\w+\s+){{0,2}}?{_MAKES}|\bby\s+{named}|\b{_MAKES}\s+(?:gesture\s+)?of\s+{named}"
 
 
 def _gesture_type(one: One, window: list[int]) -> Claims | None:
@@ -301,13 +326,17 @@ def _contact_during(one: One, window: list[int]) -> Claims | None:
 
 
 def _response(one: One, window: list[int]) -> Claims | None:
-    """Which gaze event comes within 3 s of X's gesture?"""
-    asked, type = _asked(one), _gesture(one)
-    if not asked or type is None or not _AFTER.search(_q(one)):
+    """Which gaze event (of Y) comes within 3 s of X's gesture?"""
+    type, question = _gesture(one), _q(one)
+    if type is None or not _AFTER.search(question) or _NOT_IN.search(question):
         return None
-    gesture = _events("gesture", window, type, initiator=asked[0])
+    of = re.search(r"\bgaze\s+event\s+(?:of|involving|with|by)\s+Person\s*([0-9]+)", question, re.IGNORECASE)
+    makers = [p for p in _asked(one) if re.search(_maker(p), question, re.IGNORECASE)]
+    if len(makers) != 1 or not (of or len(_asked(one)) == 1):
+        return None
+    gesture = _events("gesture", window, type, initiator=makers[0])
     named = [_only(phrases.gaze_types(text)) for text in one.words]
-    first = ["first", ["after", _events("gaze", None), gesture, RESPONSE]]
+    first = ["first", ["after", _events("gaze", None, person=of[1] if of else None), gesture, RESPONSE]]
     return [["is", ["type", first], kind] if kind else None for kind in named]
 
 
