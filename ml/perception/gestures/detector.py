@@ -22,6 +22,7 @@ from ml.perception.gestures import (
     candidates,
     giving,
     grasp,
+    look,
     pointing,
     reaching,
     rules,
@@ -42,7 +43,7 @@ OBJECTS_EVERY = 2  # fine looks
 COARSE_SHARE = 0.5  # of a shot's progress
 NUMBERS = (int, float, dict)
 THRESHOLDS = (
-    candidates, window, arms, shapes, grasp, things, aim, scene, pointing, showing, giving, reaching, rules,
+    candidates, look, window, arms, shapes, grasp, things, aim, scene, pointing, showing, giving, reaching, rules,
 )  # fmt: skip
 
 
@@ -136,8 +137,8 @@ class Rules:
         began = time.process_time()
         seen = list(look_at(self._eyes, footage, frames, wanted, report))
         spent: dict[str, float] = {}
-        for look in seen:
-            for kind, seconds in look.seconds.items():
+        for one in seen:
+            for kind, seconds in one.seconds.items():
                 spent[kind] = spent.get(kind, 0.0) + seconds
         spent["decode"] = max(0.0, time.process_time() - began - sum(spent.values()))
         return seen, spent

@@ -114,15 +114,15 @@ function progressSection(inspector) {
   );
 }
 
-/** Where nobody has marked or proposed a gesture yet: have a detector look for them. */
+/** Have a detector look for gestures; again, where it has: only its proposals without a word on them may change. */
 function gesturesOffer(inspector) {
   const { store, actions } = inspector;
   const some = store.ordered.some((event) => GESTURE_TYPES.includes(event.type));
-  if (some || !store.run || !store.video.has_pixels || !store.may("perceive")) return null;
+  if (!store.run || !store.video.has_pixels || !store.may("perceive")) return null;
   return h(
     "div",
     { class: "inspector-buttons" },
-    inspector.button("Look for gestures", "pointing", () => actions.emit("gestures"), {
+    inspector.button(some ? "Look for gestures again" : "Look for gestures", "pointing", () => actions.emit("gestures"), {
       title: "Pointing, showing, giving and reaching, by rules on arms and hands; takes about as long as perception",
       "data-focus": "gestures",
     }),
