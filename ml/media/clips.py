@@ -17,6 +17,7 @@ names people whose faces are blurred. Faces are blurred before tags are drawn.
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -228,8 +229,10 @@ def _warnings(blurring: Blurring | None, labels: Mapping[str, str]) -> list[str]
         return []
     said = []
     if blurring.guessed:
-        known = sorted((labels.get(person, "somebody"), count) for person, count in blurring.guessed.items())
-        told = ", ".join(f"{tag} on {count}" for tag, count in known)
+        known: Counter[str] = Counter()
+        for person, count in blurring.guessed.items():
+            known[labels.get(person, "somebody")] += count
+        told = ", ".join(f"{tag} on {count}" for tag, count in sorted(known.items()))
         said.append(
             f"No face was found of {told} of {blurring.frames} frames; the upper third of the body was blurred there."
         )
