@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from ml.formats.errors import FormatError
 from ml.questions import words
 from ml.questions.facts import Facts
 from ml.questions.grammar import After, Claim, Either, Events, Expr, Extreme, Is, Overlapping, Selection, Value
@@ -16,12 +17,16 @@ from ml.questions.table import table_of
 def gt_events(
     proof: Proof | Mapping[str, Any], facts: Facts, clock: Callable[[int], float] | None = None
 ) -> list[dict[str, Any]]:
-    """Exactly the events the key rests on: [{"source", "persons": [numbers], "start", "end"}], by start.
+    """Exactly the events the key rests on: [{"source", "persons": [numbers], "start", "end"}], by start. Raises FormatError.
 
     `clock`: from source frame to seconds (of the clip, say); without it, seconds from the first frame of the source.
     """
     tell = clock or (lambda frame: float(facts.seconds[frame] - facts.seconds[0]))
     numbers = {person.id: person.number for person in facts.persons}
+    used = [facts.by_id[id] for id in evaluate(proof, facts).used]
+    for event in used:
+        for person in event.who() - numbers.keys():
+            raise FormatError(f"The event {event.id} names the person “{person}”, who is not in this video.")
     return [
         {
             "source": event.modality,
@@ -29,7 +34,7 @@ def gt_events(
             "start": round(tell(event.start), 3),
             "end": round(tell(event.end), 3),
         }
-        for event in (facts.by_id[id] for id in evaluate(proof, facts).used)
+        for event in used
     ]
 
 

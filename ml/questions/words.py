@@ -41,7 +41,7 @@ def listed(things: Sequence[str]) -> str:
 def people(facts: Facts, ids: Sequence[str] | frozenset[str]) -> str:
     """Slots of persons in the order of their numbers, each with its own word: "Person 1 and Person 2"."""
     numbers = {person.id: person.number for person in facts.persons}
-    return listed([slots.person(id) for id in sorted(ids, key=lambda id: (numbers[id], id))])
+    return listed([slots.person(id) for id in sorted(ids, key=lambda id: (numbers.get(id, len(numbers)), id))])
 
 
 def span(window: Span) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from ml.formats.errors import FormatError
 from ml.questions import slots
 from ml.questions.facts import Facts
 from ml.questions.proof import evaluate, names
@@ -61,6 +62,12 @@ def test_ground_truth_is_on_the_clock_given() -> None:
     assert gt_events(tree, SCENE, lambda frame: (frame - 90) / 10)[0]["start"] == 1.0
     late = replace(SCENE, seconds=SCENE.seconds + 5)  # a source whose first frame is not at 0
     assert gt_events(tree, late)[0]["start"] == 10.0
+
+
+def test_an_event_of_a_stranger_is_refused() -> None:
+    scene = replace(SCENE, persons=[person for person in SCENE.persons if person.id != "c"])
+    with pytest.raises(FormatError, match="event m names the person “c”"):
+        gt_events(proof(["duration_s", ["event", "m"]], {"k": 4.0}, "k"), scene)
 
 
 def test_the_trace_has_a_block_for_each_event() -> None:
