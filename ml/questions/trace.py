@@ -17,9 +17,9 @@ from ml.questions.table import table_of
 def gt_events(
     proof: Proof | Mapping[str, Any], facts: Facts, clock: Callable[[int], float] | None = None
 ) -> list[dict[str, Any]]:
-    """Exactly the events the key rests on: [{"source", "persons": [numbers], "start", "end"}], by start. Raises FormatError.
+    """Exactly the events the key rests on: [{"source", "persons": [numbers], "start", "end"}], by start.
 
-    `clock`: from source frame to seconds (of the clip, say); without it, seconds from the first frame of the source.
+    Raises FormatError. `clock`: from source frame to seconds (of the clip, say); without it, seconds from the first frame of the source.
     """
     tell = clock or (lambda frame: float(facts.seconds[frame] - facts.seconds[0]))
     numbers = {person.id: person.number for person in facts.persons}
