@@ -55,7 +55,7 @@ def main(argv: list[str] | None = None) -> int:
         console.print("Stopped; the same command continues.")
         return STOPPED
     for stage, seconds in found["seconds"].items():
-        print(f"{stage:<16} {seconds:8.2f} s")
+        print(f"{stage:<22} {seconds:8.2f} s")
     print(f"{len(found['gestures'])} gestures: {wanted.out}")
     return 0
 

@@ -140,7 +140,7 @@ class Rules:
         for one in seen:
             for kind, seconds in one.seconds.items():
                 spent[kind] = spent.get(kind, 0.0) + seconds
-        spent["decode"] = max(0.0, time.process_time() - began - sum(spent.values()))
+        spent["decode and rest"] = max(0.0, time.process_time() - began - sum(spent.values()))
         return seen, spent
 
 
