@@ -19,7 +19,8 @@ def gt_events(
 ) -> list[dict[str, Any]]:
     """Exactly the events the key rests on: [{"source", "persons": [numbers], "start", "end"}], by start.
 
-    Raises FormatError. `clock`: from source frame to seconds (of the clip, say); without it, seconds from the first frame of the source.
+    `clock`: from source frame to seconds (of the clip, say); without it, seconds from the first frame of the source.
+    Raises FormatError for a person who is not in the video.
     """
     tell = clock or (lambda frame: float(facts.seconds[frame] - facts.seconds[0]))
     numbers = {person.id: person.number for person in facts.persons}
