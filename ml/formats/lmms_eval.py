@@ -1,7 +1,7 @@
 """An lmms-eval task: a YAML file, and beside it `utils.py` with the functions it names.
 
-Layout of the YAML: `dataset_path, dataset_kwargs, task, test_split, output_type, doc_to_visual, doc_to_text,
-doc_to_target, generation_kwargs, process_results, metric_list [{metric, aggregation, higher_is_better}],
+Layout of the YAML: `dataset_path, dataset_kwargs, task, test_split, [process_docs], output_type, doc_to_visual,
+doc_to_text, doc_to_target, generation_kwargs, process_results, metric_list [{metric, aggregation, higher_is_better}],
 lmms_eval_specific_kwargs {default: {pre_prompt, post_prompt}}, metadata {version}`. Functions are named with the tag
 `!function module.name`. Fields beyond these are kept (`extra`).
 
@@ -20,8 +20,9 @@ from ml.formats.errors import FormatError
 from ml.formats.frontmatter import Function
 
 FIELDS = (
-    "dataset_path", "dataset_kwargs", "task", "test_split", "output_type", "doc_to_visual", "doc_to_text",
-    "doc_to_target", "generation_kwargs", "process_results", "metric_list", "lmms_eval_specific_kwargs", "metadata",
+    "dataset_path", "dataset_kwargs", "task", "test_split", "process_docs", "output_type", "doc_to_visual",
+    "doc_to_text", "doc_to_target", "generation_kwargs", "process_results", "metric_list",
+    "lmms_eval_specific_kwargs", "metadata",
 )  # fmt: skip
 FUNCTIONS = ("doc_to_visual", "doc_to_text", "doc_to_target", "process_results")
 PRE_PROMPT = "Watch the video and answer the question about the people in it.\n"
@@ -44,6 +45,7 @@ class Task:
     version: float
     test_split: str = "test"
     dataset_kwargs: dict[str, Any] = field(default_factory=dict)
+    process_docs: str = ""  # which items are asked; all of them where no function is named
     output_type: str = "generate_until"
     doc_to_visual: str = "utils.doc_to_visual"
     doc_to_text: str = "utils.doc_to_text"
@@ -65,6 +67,7 @@ def build(task: Task) -> str:
         "dataset_kwargs": task.dataset_kwargs,
         "task": task.task,
         "test_split": task.test_split,
+        **({"process_docs": Function(task.process_docs)} if task.process_docs else {}),
         "output_type": task.output_type,
         **{name: Function(getattr(task, name)) for name in FUNCTIONS[:3]},
         "generation_kwargs": task.generation_kwargs,
@@ -96,6 +99,7 @@ def parse(data: bytes | str) -> Task:
         task=_text(tree, "task", ""),
         dataset_path=_text(tree, "dataset_path", ""),
         test_split=_text(tree, "test_split", ""),
+        process_docs=_function(tree, "process_docs", "") if "process_docs" in tree else "",
         output_type=_text(tree, "output_type", ""),
         dataset_kwargs=_tree(tree, "dataset_kwargs"),
         generation_kwargs=_tree(tree, "generation_kwargs"),
@@ -152,6 +156,11 @@ from pathlib import Path
 
 ROOT = Path(os.environ.get("SIGHTLINE_RELEASE", Path(__file__).resolve().parents[1]))
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def process_docs(dataset):
+    """The items that ask for one letter."""
+    return dataset.filter(lambda doc: doc["kind"] in ("single", "yes_no"))
 
 
 def doc_to_visual(doc):

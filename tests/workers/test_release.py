@@ -19,7 +19,8 @@ from webapp.bench import releases
 from webapp.bench.models import Release, ReleaseItem
 from webapp.exchange import release_folder
 from webapp.jobs.models import Job
-from webapp.library.models import Project
+from webapp.library.models import Project, Video
+from webapp.library.services import delete_video
 
 STAGES = ("freeze", "store")
 
@@ -92,3 +93,21 @@ def test_nothing_new_fails_with_a_sentence_or_gives_the_last(project: Project, b
     assert again.error == "Nothing changed since release 1." and len(stored()) == 1
     last = finish(releases.cut(project=project, user=bob, or_last=True))
     assert last.result["release"] == first.result["release"] and last.result["new"] is False
+
+
+def test_the_archive_follows_a_retirement_and_a_withdrawal(project: Project, bob: User, worker: Worker) -> None:
+    make_bench(project, bob)
+    job = finish(releases.cut(project=project, user=bob))
+    release = Release.objects.get(id=job.result["release"])
+    releases.retire(item=release.items.get(position=1), user=bob, reason="A mirror.")
+    finish(Job.objects.get(parameters__rewrite=str(release.id)))
+    assert "retired.json" in names_in(release)
+    delete_video(video=Video.objects.get(source_recording="tape 1"))
+    finish(Job.objects.get(parameters__erased=True))
+    names = names_in(release)
+    assert len([name for name in names if name.startswith("json/")]) == 3 and "retired.json" in names
+
+
+def names_in(release: Release) -> list[str]:
+    with default_storage.open(f"{release.folder}/metadata.zip") as file, zipfile.ZipFile(file) as archive:
+        return archive.namelist()

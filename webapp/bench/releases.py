@@ -125,7 +125,8 @@ def cut(
         raise Refused(_why_nothing(project), "project")
     with transaction.atomic():
         Project.objects.select_for_update(no_key=True).get(id=project.id)
-        live = Job.objects.filter(project=project, kind="release", state__in=jobs.LIVE).first()
+        running = Job.objects.filter(project=project, kind="release", state__in=jobs.LIVE)
+        live = running.exclude(parameters__has_key="rewrite").first()
         parameters = {"notes": notes.strip(), "names": names, "shares": dict(shares), "or_last": or_last}
         return live or jobs.create(project=project, kind="release", queue="cpu", parameters=parameters, user=user)
 
@@ -389,7 +390,17 @@ def _told(items: Sequence[freezing.Item], finding: Any) -> str:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Retiring
+# Afterwards
+
+
+def rewrite(*, release: Release, user: User | None = None, erased: bool = False) -> Job:
+    """Queue the writing of a release's archive from its rows as they are now: after a retirement, or (`erased`) once
+    the old archive is gone with what was withdrawn. Asked again while that waits, the answer is the same job."""
+    parameters = {"rewrite": str(release.id), "erased": erased}
+    waiting = Job.objects.filter(project_id=release.project_id, kind="release", state=Job.State.QUEUED)
+    return waiting.filter(parameters=parameters).first() or jobs.create(
+        project=Project(id=release.project_id), kind="release", queue="cpu", parameters=parameters, user=user
+    )
 
 
 def retire(*, item: ReleaseItem, user: User, reason: str) -> list[ReleaseItem]:
@@ -407,5 +418,8 @@ def retire(*, item: ReleaseItem, user: User, reason: str) -> list[ReleaseItem]:
                 state=Question.State.RETIRED, changed=timezone.now(), changed_by=user
             )
         same = Q(id=item.id) if item.question_id is None else Q(question_id=item.question_id)
-        ReleaseItem.objects.filter(same, retired=None).update(retired=timezone.now(), retired_why=reason)
+        fresh = ReleaseItem.objects.filter(same, retired=None)
+        for release in Release.objects.filter(items__in=fresh).order_by("number"):
+            rewrite(release=release, user=user)
+        fresh.update(retired=timezone.now(), retired_why=reason)
         return list(ReleaseItem.objects.filter(same).order_by("release__number"))

@@ -190,6 +190,7 @@ def _task(content: Content, split: str) -> lmms_eval.Task:
         dataset_kwargs={"data_files": {split: f"data/{split}-00000-of-00001.parquet"}},
         version=float(content.number),
         test_split=split,
+        process_docs="utils.process_docs",
     )
 
 

@@ -18,6 +18,7 @@ TASK = Task(
     "bench_r1_test",
     "parquet",
     1.0,
+    process_docs="utils.process_docs",
     dataset_kwargs={"data_files": {"test": "data/test.parquet"}},
     metrics=[Metric("accuracy", "utils.mean"), Metric("cost", "utils.costs", False)],
     extra={"tag": ["social", "ja: nein"]},
@@ -101,6 +102,9 @@ def test_the_functions_ask_and_score(made: Any) -> None:
     prompts = {"pre_prompt": "See. ", "post_prompt": " Now."}
     assert made.doc_to_text(DOC, prompts) == "See. Who?\nA) One\nB) Two\nC) Three\nD) Four Now."
     assert made.doc_to_target(DOC) == "B"
+    kinds = [{"kind": kind} for kind in ("single", "open", "yes_no", "number", "multiple")]
+    dataset = types.SimpleNamespace(filter=lambda keep: [doc["kind"] for doc in kinds if keep(doc)])
+    assert made.process_docs(dataset) == ["single", "yes_no"]
     right, wrong = made.process_results(DOC, ["B"]), made.process_results(DOC, ["<answer>C</answer>"])
     assert right["accuracy"]["score"] == 1.0 and wrong["accuracy"]["score"] == 0.0
     assert made.mean([right["accuracy"], wrong["accuracy"]]) == 50.0

@@ -39,6 +39,7 @@ def test_an_item_is_written_out_on_the_clips_clock(scene: Scene, people: SimpleN
     assert item["visible"] == [0, 1, 2] and item["persons"] == [0, 1, 2]
     told = item["provenance"]
     assert (told["question"], told["version"], told["free_form"]) == (str(question.id), question.version, False)
+    assert question.proof is not None
     assert told["events"] == [str(scene.following)] and told["revision"] == question.proof["revision"]
 
 
@@ -192,9 +193,13 @@ def test_a_retired_item_stays_as_it_was_everywhere(scene: Scene, people: SimpleN
     date = rows[0].retired
     again = releases.retire(item=second.items.get(position=1), user=people.cora, reason="another reason")
     assert {row.retired_why for row in again} == {"The clip shows a mirror."} and again[0].retired == date
-    assert Question.objects.get(id=one.question_id).state == "retired"
+    assert one.question is not None
+    one.question.refresh_from_db()
+    assert one.question.state == "retired"
     third = cut(people.one)
     assert third.facts["changes"]["removed"] == [one.item["id"]] and third.items.count() == 2
+    told = {job.parameters["rewrite"] for job in Job.objects.filter(kind="release")}
+    assert told == {str(first.id), str(second.id)}  # their archives tell of it
     assert [(row.number, row.items, row.retired) for row in releases.listing(people.one)] == [
         (3, 2, 0), (2, 3, 1), (1, 2, 1),
     ]  # fmt: skip
@@ -218,6 +223,8 @@ def test_a_withdrawn_video_leaves_hashes(people: SimpleNamespace) -> None:
     items = list(release.items.order_by("position"))
     assert items[1].item == {"withdrawn": True} and [one.sha256 for one in items] == hashes
     assert releases.listing(people.one)[0].withdrawn == 1
+    job = Job.objects.get(kind="release")
+    assert job.parameters == {"rewrite": str(release.id), "erased": True} and job.video_id is None
     later = cut(people.one)
     assert later.items.count() == 1 and later.facts["changes"]["withdrawn"] == 1
 
