@@ -24,6 +24,7 @@ from webapp.bench.models import Answer, Lease, Question
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.library.models import Blob, Project, Video
+from webapp.tracks.models import Run
 
 FPS = 25
 
@@ -47,6 +48,11 @@ class Scene:
     mutual: uuid.UUID = field(default_factory=uuid.uuid4)
     following: uuid.UUID = field(default_factory=uuid.uuid4)
     coverage: uuid.UUID = field(default_factory=uuid.uuid4)
+
+    @property
+    def run(self) -> Run:
+        """The accepted run."""
+        return Run.objects.get(video=self.video, state="accepted")
 
     def edit(self, kind: str, object: Any, version: int | None = None, /, **fields: Any) -> Any:
         return edit(self.video, self.user, kind, object, version, **fields)

@@ -73,6 +73,24 @@ def test_an_address_of_the_api_tells_nothing(
         assert "disputed" not in json.dumps(answer.json()).replace('"disputed": 0', "")
 
 
+@pytest.mark.parametrize("who", BLIND)
+@pytest.mark.parametrize("page", ["/p/one/bench/", "/p/one/bench/?state=disputed", "/p/one/bench/composition.csv"])
+def test_a_page_tells_no_dispute(people: Any, as_user: Any, disputed: Question, who: str, page: str) -> None:
+    answer = as_user(getattr(people, who)).get(page)
+    assert answer.status_code == 200
+    assert "disputed" not in answer.content.decode().lower().replace("?state=disputed", "")
+    told = as_user(people.rita).get("/p/one/bench/").content.decode().lower()
+    assert "disputed" in told  # whoever may decide it is told
+
+
+@pytest.mark.parametrize("who", BLIND)
+@pytest.mark.parametrize("page", ["/q/{question}/edit/", "/p/one/bench/adjudicate/?question={question}"])
+def test_pages_with_a_key_are_not_for_raters(
+    people: Any, as_user: Any, disputed: Question, who: str, page: str
+) -> None:
+    assert as_user(getattr(people, who)).get(page.format(question=disputed.id)).status_code == 403
+
+
 def test_disputed_looks_like_answering(people: Any, scene: Scene, as_user: Any, disputed: Question) -> None:
     other = make_questions(scene, 1)[0]
     client = as_user(people.bob)

@@ -79,7 +79,7 @@ def test_a_video_without_frame_times_is_refused(people: Any) -> None:
 def test_somebody_merged_is_whom_they_were_merged_into(people: Any, scene: Scene) -> None:
     ann, ben, cid = scene.people
     dan = make_person(scene.video)
-    make_tracklet(scene.video.run, dan, 9, 0, 40)
+    make_tracklet(scene.run, dan, 9, 0, 40)
     scene.edit("person.merge", cid.id, 1, into=str(dan.id))
     scene.edit("person.merge", dan.id, 1, into=str(ben.id))
     facts = facts_of(scene.video)
@@ -98,7 +98,7 @@ def test_somebody_is_visible_where_a_tracklet_of_the_accepted_run_shows_them(sce
     ann, ben, cid = scene.people
     Tracklet.objects.all().delete()
     for track, (person, start, end) in enumerate([(ann, 0, 50), (ann, 40, 90), (ann, 200, 210), (ben, 90, 100)]):
-        make_tracklet(scene.video.run, person, track, start, end)
+        make_tracklet(scene.run, person, track, start, end)
     other = make_run(scene.video, accepted=False)
     make_tracklet(other, cid, 5, 0, 550)  # a layer that waits shows nobody
     scene.edit("person.merge", ben.id, 1, into=str(ann.id))
@@ -229,7 +229,7 @@ def test_it_asks_as_often_for_a_large_video_as_for_a_small_one(people: Any, scen
     small = queries(scene.video)
     large = make_scene(people.one, people.alice, name="large.mp4")
     for n in range(30):
-        make_tracklet(large.video.run, make_person(large.video), 100 + n, 0, 550)
+        make_tracklet(large.run, make_person(large.video), 100 + n, 0, 550)
         who = [[str(large.people[0].id), "member"], [str(large.people[1].id), "member"]]
         large.edit(
             "event.create", uuid.uuid4(), type="mutual_gaze", start=n, end=n + 9, participants=who, status="confirmed"
