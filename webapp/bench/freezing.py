@@ -132,6 +132,7 @@ def _item(question: Question, place: Place, voices: Voices) -> Item:
     options = [{"id": one["id"], "text": printed(one["text"])} for one in question.options]
     texts = [question.text, *(one["text"] for one in question.options)]
     named = {place.names[person] for text in texts for person in persons_in(text)}
+    _check_tags(clip.person_map, place)
     zero = float(seconds[0])
     events = gt_events(question.proof, place.facts, clock) if question.proof else []
     return {
@@ -170,6 +171,14 @@ def _item(question: Question, place: Place, voices: Voices) -> Item:
         },
         "provenance": _provenance(question, voices),
     }
+
+
+def _check_tags(person_map: Mapping[str, str], place: Place) -> None:
+    """The clip must print the people as the text names them: a merge after it was cut gives somebody another number."""
+    for tag, person in person_map.items():
+        name = place.names.get(person, "nobody of this video")
+        if name != f"Person {tag[1:]}":
+            raise FormatError(f"Its clip prints {tag} for {name}; have the clip cut again.")
 
 
 def _provenance(question: Question, voices: Voices) -> dict[str, Any]:

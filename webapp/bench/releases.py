@@ -27,7 +27,7 @@ from django.utils import timezone
 
 from ml.progress import Progress, silent
 from webapp.accounts.models import User
-from webapp.bench import freezing
+from webapp.bench import freezing, services
 from webapp.bench.models import Bench, Question, Release, ReleaseItem
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
@@ -403,6 +403,16 @@ def rewrite(*, release: Release, user: User | None = None, erased: bool = False)
     )
 
 
+def _ask_no_more(id: UUID, user: User) -> None:
+    """The question is retired; its place among the accepted goes to one of the reserve."""
+    question = Question.objects.select_for_update(of=("self",)).select_related("project").get(id=id)
+    was, question.state, question.changed_by = question.state, Question.State.RETIRED, user
+    question.save(update_fields=["state", "changed", "changed_by"])
+    if was == Question.State.ACCEPTED:
+        services.bench_of(question.project)
+        services.refill(question.project_id)
+
+
 def retire(*, item: ReleaseItem, user: User, reason: str) -> list[ReleaseItem]:
     """Say that an item should no longer be used: in every release that has its question, which is asked no more.
 
@@ -413,10 +423,7 @@ def retire(*, item: ReleaseItem, user: User, reason: str) -> list[ReleaseItem]:
         raise Refused("Say why in 1 to 1000 characters: whoever uses the release reads it.", "reason")
     with transaction.atomic(), pghistory.context(user=user.pk, why="release.retire"):
         if item.question_id is not None:
-            question = Question.objects.select_for_update().get(id=item.question_id)
-            Question.objects.filter(id=question.id).exclude(state=Question.State.RETIRED).update(
-                state=Question.State.RETIRED, changed=timezone.now(), changed_by=user
-            )
+            _ask_no_more(item.question_id, user)
         same = Q(id=item.id) if item.question_id is None else Q(question_id=item.question_id)
         fresh = ReleaseItem.objects.filter(same, retired=None)
         for release in Release.objects.filter(items__in=fresh).order_by("number"):

@@ -79,10 +79,9 @@ def body(content: Content) -> str:
     if content.notes:
         parts += [_plain(content.notes), ""]
     parts += ["## Changes", "", *_changes(content), "", "## Composition", ""]
-    for what, counts in facts["counts"].items():
-        said = {CATEGORIES[name].words: n for name, n in counts.items()} if what == "category" else counts
-        parts += [f"![{release_plots.finding(what, counts)}](composition/{what}.svg)", ""]
-        parts += [release_plots.table(what, said)]
+    for what, counts in counts_in_words(content).items():
+        parts += [f"![{_plain(release_plots.finding(what, counts))}](composition/{what}.svg)", ""]
+        parts += [release_plots.table(what, counts)]
     parts += ["## Agreement of blind raters", "", *_agreement(facts["agreement"]), "", "## Limits", ""]
     parts += [f"- {sentence}" for sentence in facts["limits"]]
     parts += ["", "## Files", "", *_files(), ""]
@@ -94,6 +93,13 @@ def body(content: Content) -> str:
         parts += ["## Withdrawn", "", "Only their hashes are left.", ""]
         parts += [f"- item {one['number']}: `{one['sha256']}`" for one in content.withdrawn] + [""]
     return "\n".join(parts)
+
+
+def counts_in_words(content: Content) -> dict[str, dict[str, int]]:
+    """The counts of the release, categories by their words and in the order of the taxonomy."""
+    found = dict(content.facts["counts"])
+    found["category"] = {one.words: n for slug, one in CATEGORIES.items() if (n := found["category"].get(slug))}
+    return found
 
 
 def _plain(text: str) -> str:

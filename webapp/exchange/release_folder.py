@@ -179,7 +179,7 @@ def _shards(content: Content) -> Iterator[tuple[str, bytes]]:
 
 
 def _composition(content: Content) -> dict[str, bytes]:
-    counts = content.facts["counts"]
+    counts = release_card.counts_in_words(content)
     return {f"composition/{what}.svg": release_plots.bars(what, counts[what]).encode() for what in counts}
 
 

@@ -113,6 +113,16 @@ def test_nothing_new_is_no_release(scene: Scene, people: SimpleNamespace) -> Non
     assert caught.value.before == first
 
 
+def test_a_clip_that_prints_other_numbers_is_cut_again_first(scene: Scene, people: SimpleNamespace) -> None:
+    accept(scene, 1)
+    scene.edit("person.merge", scene.people[2].id, scene.people[2].version, into=str(scene.people[1].id))
+    Question.objects.update(stale=False, doubted=False)
+    with pytest.raises(
+        Refused, match="Question 1 cannot be printed: Its clip prints P2 for Person 1; have the clip cut"
+    ):
+        cut(people.one)
+
+
 def test_the_linter_may_say_no(scene: Scene, people: SimpleNamespace) -> None:
     accept(scene, 1)
     bad = accept(scene, 1)[0]

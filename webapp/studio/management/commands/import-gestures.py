@@ -32,9 +32,11 @@ class Command(StudioCommand):
             video = find_video(options["video"], options["project"])
             for path in options["file"]:
                 try:
+                    if not path.is_file():
+                        raise StudioError(f"There is no file {path}.")
                     done = grasp_gestures.import_file(path=path, video=video, user=None)
                 except (StudioError, Refused, FormatError) as error:
-                    self.screen.print(f"{path}: {error}", style="red")
+                    self.screen.print(str(error) if str(path) in str(error) else f"{path}: {error}", style="red")
                     results.append({"path": str(path), "error": str(error)})
                     worst = BAD_INPUT
                     continue
