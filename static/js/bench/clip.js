@@ -27,6 +27,9 @@ export class ClipPlayer {
     const { video } = this;
     for (const name of ["play", "pause"]) video.addEventListener(name, () => this.#drawState());
     for (const name of ["timeupdate", "seeked", "loadedmetadata"]) video.addEventListener(name, () => this.#drawTime());
+    video.addEventListener("loadedmetadata", () => {
+      if (video.videoWidth) root.style.setProperty("--ratio", `${video.videoWidth} / ${video.videoHeight}`);
+    });
     video.addEventListener("loadeddata", () => this.#ready());
     video.addEventListener("click", () => this.toggle());
     video.addEventListener("error", () => {

@@ -3,6 +3,7 @@
 import { BAR, barSpan } from "../workspace/timeline/bars.js";
 
 const TOP = 36; // under the ruler
+const BAND = 12; // height of the band of the shots
 const LABEL_PX = 12;
 
 export function drawProof(pen, timeline, question, clip) {
@@ -43,12 +44,19 @@ function asked(pen, { window, palette, height }, question) {
   pen.fillRect(left, TOP - 1, right - left, 3);
   pen.fillRect(left, TOP, 1, 7);
   pen.fillRect(right - 1, TOP, 1, 7);
-  const words = `Question ${question.number}`;
+  name(pen, palette, `Question ${question.number}`, Math.max(left, 0), right);
+}
+
+/** The question's name on the band of the shots, where it hides no mark. */
+function name(pen, palette, words, left, right) {
   pen.font = `600 10px ${palette.font}`;
-  if (right - left < pen.measureText(words).width + LABEL_PX) return;
-  pen.textBaseline = "top";
+  const wide = pen.measureText(words).width + LABEL_PX;
+  if (right - left < wide) return;
+  pen.fillRect(left, TOP - BAND, wide, BAND);
+  pen.fillStyle = palette.dark ? "#0b1524" : "#fff";
+  pen.textBaseline = "middle";
   pen.textAlign = "left";
-  pen.fillText(words, Math.max(left, 0) + 5, TOP + 4);
+  pen.fillText(words, left + LABEL_PX / 2, TOP - BAND / 2);
 }
 
 /** A ring around the bar of an event that the proof uses; where it is not there any more, its place is dashed. */
