@@ -3,7 +3,9 @@
 JSON, version 1: {"v": 1, "set": ID, "revision": N, "persons": [ID..], "span": [a, b), "ask": EXPR,
 "options": [{"id": ID, "value": VALUE}..], "key": [option ids], "events": [ids of events used]}; EXPR and VALUE as in
 `ml.questions.grammar`. A proof stands when every key option is true and every other one false, never unknown, and when
-that stays so wherever the boundaries lie within one step (`facts.step`, or the looks an event was found with).
+that stays so wherever the boundaries lie within one step (`facts.step`, or the looks an event was found with). It does
+not stand when it names somebody who is not in the video any more: after two people were found to be one, nobody with
+the old id takes part in anything.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from ml.formats.jsonfields import fail
 from ml.questions import slots
 from ml.questions.facts import Facts, Span
 from ml.questions.grammar import Expr, Value, expr, span, value
+from ml.questions.naming import named_by, named_in
 from ml.questions.reducing import Known, Names, Orders, Range, Top, Truth, claimed, holds, known, leads_alone
 from ml.questions.support import support
 from ml.questions.table import Table, table_of
@@ -109,10 +112,15 @@ def evaluate(proof: Proof | Mapping[str, Any], facts: Facts) -> Outcome:
     told = _gaps(exact)
     shifted = _truths(proof, _fresh(moved, proof.ask), moved)
     robust = all(shifted[id] is truth is not None for id, truth in marked.items())
-    stands = robust and marked == wanted
+    gone = _named(proof) - exact.everybody
+    stands = robust and marked == wanted and not gone
     reasons: list[str] = []
     if not stands:
-        reasons = _why(proof, marked, wanted, told) if marked != wanted else _loose(proof, shifted, _gaps(moved), facts)
+        reasons = ["It names somebody who is not among the people of this video."] if gone else []
+        if marked != wanted:
+            reasons += _why(proof, marked, wanted, told)
+        elif not robust:
+            reasons += _loose(proof, shifted, _gaps(moved), facts)
         reasons = [
             slots.render(reason, names(facts), lambda frame: exact.seconds(frame) - exact.seconds(0))
             for reason in reasons
@@ -159,6 +167,11 @@ def _fresh(table: Table, ask: Expr) -> Known:
 
 def _truths(proof: Proof, found: Known, table: Table) -> dict[str, Truth]:
     return {id: holds(found, stated, table) for id, stated in proof.options}
+
+
+def _named(proof: Proof) -> frozenset[str]:
+    """Everybody the proof and its question name."""
+    return named_by(proof.ask).union(proof.persons, *(named_in(stated, proof.ask.kind) for _, stated in proof.options))
 
 
 def _gaps(table: Table) -> list[str]:

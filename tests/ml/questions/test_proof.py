@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -249,3 +250,22 @@ def test_an_event_that_is_perhaps_in_the_window_is_perhaps_all_else() -> None:
     related = ["overlapping", edge, ["event", "n"]]
     assert claim(["is", ["who", related, "initiator"], "b"], facts([P, near]), slack=0) is True
     assert claim(["is", ["who", related, "initiator"], "b"], facts([P, near]), slack=5) is None
+
+
+def test_a_proof_about_somebody_who_became_somebody_else_falls() -> None:
+    """Person c was found to be a: nobody named c is in any event now, so that all absences of c hold for no reason."""
+    shared = gaze("j", "joint_attention", 100, 200, "a", "b")
+    window = {"modality": "gaze", "type": "joint_attention", "during": [90, 210]}
+    left_out = proof(["others", ["a", "b", "c"], ["events", window]], {"1": "c", "2": "a", "3": "b"}, "1")
+    member = proof(["who", ["events", window], "member"], {"1": "a", "2": "c"}, "1")
+    alone = proof(["exists", ["events", {**window, "roles": {"member": "c"}}]], {"1": False, "2": True}, "1")
+    claimed = {"claim": ["is", ["who", ["events", window], "member"], ["a", "c"]]}
+    either = proof(["exists", ["events", window]], {"1": True, "2": claimed}, "1")
+    said = proof(["exists", ["events", window]], {"1": True, "2": False}, "1") | {"persons": ["c"]}
+    whole = facts([shared], persons=4)
+    merged = replace(whole, persons=[person for person in whole.persons if person.id != "c"])
+    for tree in (left_out, member, alone, either, said):
+        assert evaluate(tree, whole).stands, tree
+        outcome = evaluate(tree, merged)
+        assert not outcome.stands
+        assert outcome.reasons == ["It names somebody who is not among the people of this video."]
