@@ -46,6 +46,12 @@ def that(event: Event) -> list[Any]:
     return ["event", event.id, {"type": event.type, "roles": roles, "span": [event.start, event.end]}]
 
 
+def with_alike(event: Event, alike: list[Any]) -> list[Any]:
+    """The very event and what else of `alike` goes on at the same time, for words that fit them all: when somebody
+    joins two who look at the same thing, all of it together tells how long they do."""
+    return ["either", that(event), ["overlapping", alike, that(event)]]
+
+
 Maker = Callable[[Scene], Iterator[Idea]]
 
 

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import combinations
+from typing import Any
 
 from ml.questions import distractors, slots, words
 from ml.questions.distractors import nobody
 from ml.questions.facts import Event
-from ml.questions.idea import Choice, Idea, template, that
+from ml.questions.idea import Choice, Idea, template, that, with_alike
 from ml.questions.scene import Scene
 from ml.social.event import CAPTURE, FOLLOWING, JOINT, MUTUAL, SHIFT, TYPES
 
 NEXT_S = 5  # seconds after an event in which "what comes next" is asked
 
 
-def gaze(window: tuple[int, int] | None, *types: str, **roles: str | list[str]) -> list[object]:
+def gaze(window: tuple[int, int] | None, *types: str, **roles: str | list[str]) -> list[Any]:
     """The gaze events of these types and roles in a window (None: whenever), as an expression."""
-    tree: dict[str, object] = {"modality": "gaze"}
+    tree: dict[str, Any] = {"modality": "gaze"}
     if window is not None:
         tree["during"] = list(window)
     if types:
@@ -115,7 +116,7 @@ def how_long_eye_contact(scene: Scene) -> Iterator[Idea]:
                 f"How long does the {noun} of {p} that begins at {at} last?",
                 f"At {at}, {p} begin to {what}. About how long does it last?",
             ],
-            ["duration_s", that(event)],
+            ["duration_s", with_alike(event, gaze(None, event.type, member=who))],
             distractors.durations(scene, event),
             window,
             tuple(who),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ml.questions import distractors, slots, words
 from ml.questions.distractors import nobody
 from ml.questions.facts import Event
-from ml.questions.idea import Choice, Idea, template, that
+from ml.questions.idea import Choice, Idea, template, that, with_alike
 from ml.questions.scene import Scene
 from ml.social.event import GESTURES
 
@@ -15,9 +16,9 @@ NEXT_S = 10  # seconds after a gesture in which the next one is asked for
 RETURN_S = 10  # seconds in which a gesture is returned
 
 
-def gestures(window: tuple[int, int] | None, *types: str, **roles: str) -> list[object]:
+def gestures(window: tuple[int, int] | None, *types: str, **roles: str) -> list[Any]:
     """The gestures of these types and roles in a window (None: whenever), as an expression."""
-    tree: dict[str, object] = {"modality": "gesture"}
+    tree: dict[str, Any] = {"modality": "gesture"}
     if window is not None:
         tree["during"] = list(window)
     if types:
@@ -154,6 +155,8 @@ def _pairs(scene: Scene) -> Iterator[tuple[Event, Event]]:
 def how_long_gesture(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gesture", *GESTURES):
         window, x = scene.around(event, pad=0), by(event)
+        if _twin(scene, event):
+            continue
         p, at = slots.person(x), slots.time(event.start)
         yield Idea(
             [
@@ -161,12 +164,23 @@ def how_long_gesture(scene: Scene) -> Iterator[Idea]:
                 f"At {at}, {p} begins a {event.type} gesture. About how long does it last?",
                 f"How long does {p} keep up the {event.type} gesture that starts at {at}?",
             ],
-            ["duration_s", that(event)],
+            ["duration_s", with_alike(event, gestures(None, event.type, initiator=x))],
             distractors.durations(scene, event),
             window,
             (x,),
             whole=True,
         )
+
+
+def _twin(scene: Scene, event: Event) -> bool:
+    """Whether the same person may begin another gesture of the type at the same time: no words tell them apart."""
+    near = scene.inside((event.start - 2 * scene.margin, event.start + 2 * scene.margin + 1), "gesture")
+    return any(
+        other.id != event.id
+        and (other.type, by(other)) == (event.type, by(event))
+        and abs(other.start - event.start) <= 2 * scene.margin
+        for other in near
+    )
 
 
 @template("gesture_frequency")

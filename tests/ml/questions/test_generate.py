@@ -257,6 +257,27 @@ def test_the_key_of_a_duration_is_the_nearest_option_wherever_boundaries_lie(ste
                 assert nearest["id"] == draft.key[0]
 
 
+@pytest.mark.parametrize(
+    "scene",
+    [
+        [gesture("one", "pointing", 100, 120, "a", "b"), gesture("two", "pointing", 100, 160, "a", "c")],
+        [gaze("one", "joint_attention", 100, 120, "a", "b"), gaze("two", "joint_attention", 110, 200, "a", "b", "c")],
+        [gaze("one", "joint_attention", 100, 120, "a", "b"), gaze("two", "joint_attention", 120, 200, "a", "b", "c")],
+    ],
+)
+def test_no_length_is_asked_of_what_goes_on_in_something_else(scene: list[Event]) -> None:
+    """Two gestures of one person begin at once; a third person joins two who share attention: "how long do they share
+    it" has two answers. The same questions stand when the other thing is far away."""
+
+    def lengths(listed: list[Event]) -> set[str]:
+        drafts = [draft for seed in range(6) for draft in generate(facts(listed), seed=seed)]
+        return {id for draft in drafts if draft.template.startswith("how_long") for id in draft.proof["events"]}
+
+    found = lengths(scene)
+    assert "one" not in found and ("two" in found) is (scene[1].modality == "gaze")
+    assert lengths([scene[0], replace(scene[1], start=300, end=400)]) == {"one", "two"}
+
+
 def test_other_kinds_are_made_on_request() -> None:
     rng = random.Random(4)
     letters = Letters()
