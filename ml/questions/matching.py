@@ -249,8 +249,23 @@ def _people(option: str, idea: Idea, facts: Facts) -> Any:
     found = [by_number.get(number) for number in persons.in_order(option)]
     if not found or None in found or not ONLY_PEOPLE.fullmatch(persons.without(option, "P")):
         return _UNREAD
-    ids = sorted(str(id) for id in found)
-    return ids if len(ids) > 1 else ids[0]
+    ids = sorted({str(id) for id in found})
+    return sorted({*ids, *_counted(idea.ask)}) if len(ids) > 1 else ids[0]
+
+
+def _counted(ask: list[Any]) -> set[str]:
+    """Whom the expression counts in anyway: with whom A makes eye contact is asked among all who do, A too, so that
+    "B and C" says that A, B and C do."""
+    if ask[0] != "who":
+        return set()
+    selection = ask[1]
+    while selection[0] != "events":
+        if selection[0] == "event":
+            return set()
+        selection = selection[1]
+    roles = selection[1].get("roles") or {}
+    found = [persons for role, persons in roles.items() if role == ask[2]]
+    return {person for persons in found for person in (persons if isinstance(persons, list) else [persons])}
 
 
 def _type(option: str, idea: Idea, facts: Facts) -> Any:

@@ -210,6 +210,19 @@ def test_roles_exchanged_in_the_words_are_another_question() -> None:
     assert not Judge(scene).judge(wrong, call).proven
 
 
+def test_two_partners_are_a_right_answer_where_both_meet_the_eyes() -> None:
+    """The person asked about is no part of the answer: "Person 2 and Person 3" is right beside "Person 2"."""
+    scene = facts([gaze("g1", "mutual_gaze", 100, 125, "a", "b"), gaze("g2", "mutual_gaze", 130, 150, "a", "c")])
+    call = Call("X", tuple(CATEGORIES), False, {f"E{k}": event for k, event in enumerate(scene.events, 1)}, "", "")
+    pair = "Person 2 and Person 3"
+    fields: dict[str, Any] = {"source_event_ids": ["E1", "E2"], "options": [pair, "Person 4", "Person 5", "No one"]}
+    proven = Judge(scene).judge(item(**fields, answer="A", answer_text=pair), call)
+    assert proven.proven and proven.draft is not None
+    assert proven.draft.options[0]["value"] == ["a", "b", "c"]
+    fields["options"] = ["Person 2", pair, "Person 4", "No one"]
+    assert not Judge(scene).judge(item(**fields, answer="A", answer_text="Person 2"), call).proven
+
+
 def test_a_duration_is_read_as_precisely_as_it_is_written() -> None:
     fields: dict[str, Any] = {
         "category": "temporal_gaze", "form": "how_long_eye_contact",
