@@ -98,16 +98,19 @@ export class GraphPanel {
 
   toggle() {
     if (this.open) return this.close();
-    this.root.hidden = false;
-    this.button.setAttribute("aria-expanded", "true");
+    this.#show(true);
     this.draw();
     this.switch.focus();
     return this.ask();
   }
 
+  #show(on) {
+    this.root.hidden = !on;
+    for (const state of ["aria-expanded", "aria-pressed"]) this.button.setAttribute(state, String(on));
+  }
+
   close() {
-    this.root.hidden = true;
-    this.button.setAttribute("aria-expanded", "false");
+    this.#show(false);
     this.button.focus();
   }
 
