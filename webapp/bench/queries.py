@@ -7,10 +7,8 @@ anybody. Until a question is decided, nothing here tells a possible rater what o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from django.db.models import Count
 from django.utils import timezone
 
 from ml.questions.taxonomy import CATEGORIES
@@ -255,12 +253,3 @@ def dashboard(project: Project, user: User, role: Role) -> dict[str, Any]:
 def settings_row(bench: Any) -> dict[str, Any]:
     names = ("raters", "rendering", "blur_faces", "pad_before_s", "pad_after_s", "quotas")
     return {name: getattr(bench, name) for name in names}
-
-
-def letters(project: Project) -> Mapping[str, Mapping[str, int]]:
-    """Category -> letter -> accepted questions, for the balance of the bench."""
-    found = Question.objects.filter(project=project, state=State.ACCEPTED).exclude(letter="")
-    table: dict[str, dict[str, int]] = {}
-    for category, letter, n in found.values_list("category", "letter").annotate(n=Count("*")).order_by():
-        table.setdefault(category, {})[letter] = n
-    return table
