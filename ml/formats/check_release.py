@@ -220,9 +220,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m ml.formats.check_release", description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, metavar="DIR", help="folder that `manage.py release` wrote")
     parser.add_argument("--own", action="store_true", help="only our own checks, nothing is installed")
-    parser.add_argument(
-        "--venv", type=Path, metavar="FOLDER", help="environment of the tools, made if missing"
-    )
+    parser.add_argument("--venv", type=Path, metavar="FOLDER", help="environment of the tools, made if missing")
     return parser
 
 
