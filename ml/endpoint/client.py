@@ -158,7 +158,7 @@ class Endpoint:
             said = {"role": "assistant", "content": reply_text(answer)[:SHOWN] or "(nothing)"}
             answer = self._send(body | {"messages": [*body["messages"], said, user(words(again))]})
             value = read_reply(answer, shape)
-        model = str(answer.get("model") or self.config.model)
+        model = str(answer.get("model") or self.config.model)[:QUOTED]
         return Reply(value, reply_text(answer), model, prompt, time.monotonic() - began)
 
     def _body(
@@ -236,7 +236,7 @@ class Endpoint:
     def _read(self, content: bytes) -> dict[str, Any]:
         try:
             answer = json.loads(content)
-        except ValueError:
+        except (ValueError, RecursionError):  # the latter: brackets within brackets
             answer = None
         if not isinstance(answer, dict) or not isinstance(answer.get("choices"), list) or not answer["choices"]:
             raise Transient(f"{self._place} answered with something that is no chat completion.")
@@ -248,8 +248,8 @@ class Endpoint:
         try:
             error = json.loads(content)["error"]
             said = str(error["message"] if isinstance(error, dict) else error)
-        except (ValueError, KeyError, TypeError):
-            said = content[: 4 * QUOTED].decode(errors="replace")
+        except (ValueError, KeyError, TypeError, RecursionError):
+            said = content.decode(errors="replace")
         said = " ".join(self._clean(said).split())[:QUOTED]
         return f"{self._place} answered {status}{f': {said}' if said else ''}".rstrip(".") + "."
 
@@ -306,7 +306,9 @@ class Endpoint:
         spent.calls += 1
         try:
             tokens_in, tokens_out = int(usage["prompt_tokens"]), int(usage["completion_tokens"])  # type: ignore[index]
-        except (TypeError, KeyError, ValueError):
+            if min(tokens_in, tokens_out) < 0:
+                raise ValueError
+        except (TypeError, KeyError, ValueError, OverflowError):  # the latter: Infinity is no JSON, but is read
             spent.unmetered += 1
             return
         spent.tokens_in += tokens_in

@@ -261,6 +261,29 @@ def test_without_prices_or_usage_nothing_is_made_up() -> None:
     assert endpoint.spent.cost is None and endpoint.spent.unmetered == 1 and endpoint.spent.tokens_in == 0
 
 
+@pytest.mark.parametrize("prompt", ["Infinity", "NaN", "-5", '"many"'])
+def test_numbers_of_tokens_that_are_none_are_not_counted(prompt: str) -> None:
+    answer = says(RIGHT)
+    answer.body = answer.body.replace(b'"prompt_tokens": 100', b'"prompt_tokens": ' + prompt.encode())
+    with Server([answer]) as server:
+        _, endpoint = ask(server, price_in=1.0)
+    assert (endpoint.spent.unmetered, endpoint.spent.tokens_in, endpoint.spent.cost) == (1, 0, 0.0)
+
+
+@pytest.mark.parametrize("status", [200, 500])
+def test_brackets_without_end_are_no_answer(status: int) -> None:
+    with Server([Answer(status, b"[" * 200_000)]) as server, pytest.raises(EndpointError, match="chat completion|500"):
+        ask(server, attempts=1)
+
+
+def test_a_key_that_is_cut_off_in_a_long_answer_is_not_quoted() -> None:
+    """Blanks are folded before a server's words are shortened, the key is taken out before either."""
+    body = b"no" + b" " * 790 + KEY.encode()
+    with Server([Answer(400, body)]) as server, pytest.raises(EndpointError) as caught:
+        ask(server, attempts=1)
+    assert KEY[:6] not in str(caught.value)
+
+
 @pytest.mark.parametrize("status", [400, 401, 403, 500])
 def test_the_key_is_in_no_error_and_no_log(status: int, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
