@@ -1,13 +1,15 @@
 """From the tables to `ml.questions.facts.Facts`: what is known of one video, in a fixed number of queries.
 
 The consensus set counts where the video has one, else the working set. Only confirmed events are facts. Somebody merged
-is whom they were merged into; an event of which a merge made two people one is no fact until somebody corrects it.
+is whom they were merged into; an event of which a merge made two people one is no fact until somebody corrects it, and
+until then nothing counts as fully marked while it goes on.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -41,12 +43,13 @@ def facts_of(video: Video) -> Facts:
     )
     seconds = frame_seconds(seen)
     cuts = tuple(seen.shots) or (0,)
+    marked, undone = _events(home, roots) if home else ([], [])
     return Facts(
         seconds=seconds,
         step=step_of(seconds, cuts, seen.run.manifest.get("rate") if seen.run else None),
         persons=_persons(people, roots, pieces),
-        events=_events(home, roots) if home else [],
-        coverage=_coverage(home, roots, pieces) if home else [],
+        events=marked,
+        coverage=_without(_coverage(home, roots, pieces), undone) if home else [],
         cuts=cuts,
         set=str(home.id) if home else "",
         revision=seen.revision,
@@ -116,15 +119,18 @@ def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
     return tuple(found)
 
 
-def _events(home: events.AnnotationSet, roots: Mapping[UUID, UUID]) -> list[Event]:
+def _events(home: events.AnnotationSet, roots: Mapping[UUID, UUID]) -> tuple[list[Event], list[Event]]:
+    """The events that are facts, and those of which a merge made two people one."""
     rows = events.Event.objects.filter(set=home, status=events.Event.Status.CONFIRMED)
-    found = []
+    found: list[Event] = []
+    undone: list[Event] = []
     for row in rows.prefetch_related("participations").order_by("start", "end", "id"):
         parts = [(part.person_id, part.role) for part in row.participations.all()]
         roles = tuple(sorted({(str(roots[person]), role) for person, role in parts}))
-        if len({person for person, _ in roles}) == len({person for person, _ in parts}):
-            found.append(_event(row, roles, sorted([str(person), role] for person, role in parts)))
-    return found
+        whole = len({person for person, _ in roles}) == len({person for person, _ in parts})
+        listed = found if whole else undone
+        listed.append(_event(row, roles, sorted([str(person), role] for person, role in parts)))
+    return found, undone
 
 
 def _event(row: events.Event, roles: tuple[tuple[str, str], ...], named: list[list[str]]) -> Event:
@@ -156,6 +162,21 @@ def _coverage(home: events.AnnotationSet, roots: Mapping[UUID, UUID], pieces: It
         Covered(row.modality, row.start, row.end, _covered(row, roots, pieces) if row.persons else None)
         for row in home.coverage.order_by("start", "id")
     ]
+
+
+def _without(coverage: Iterable[Covered], undone: Iterable[Event]) -> list[Covered]:
+    """The coverage but for the time of these events: something happens there, with whom has yet to be said."""
+    rows = list(coverage)
+    for event in undone:
+        rows = [part for row in rows for part in _beside(row, event)]
+    return rows
+
+
+def _beside(row: Covered, event: Event) -> list[Covered]:
+    if row.modality != event.modality or event.end <= row.start or row.end <= event.start:
+        return [row]
+    parts = (row.start, event.start), (event.end, row.end)
+    return [replace(row, start=start, end=end) for start, end in parts if start < end]
 
 
 def _covered(row: events.Coverage, roots: Mapping[UUID, UUID], pieces: Iterable[Piece]) -> frozenset[str]:

@@ -216,6 +216,19 @@ def test_coverage_of_all_that_is_seen_then_is_of_the_whole(scene: Scene) -> None
     assert next(c.persons for c in facts_of(scene.video).coverage if c.start == 300) == {str(cid.id)}
 
 
+def test_nothing_is_fully_marked_while_an_event_waits_to_be_corrected(scene: Scene) -> None:
+    """Ann's mutual gaze with Ben is no fact once they are one person; that nobody looks at anybody is none either."""
+    ann, ben, _ = scene.people
+    mutual = next(e for e in facts_of(scene.video).events if e.who() == {str(ann.id), str(ben.id)})
+    before = [c for c in facts_of(scene.video).coverage if c.modality == mutual.modality]
+    assert any(c.start <= mutual.start and mutual.end <= c.end for c in before)
+    scene.edit("person.merge", ben.id, 1, into=str(ann.id))
+    after = [c for c in facts_of(scene.video).coverage if c.modality == mutual.modality]
+    assert not any(c.start < mutual.end and mutual.start < c.end for c in after)
+    lost = sum(c.end - c.start for c in before) - sum(c.end - c.start for c in after)
+    assert lost == mutual.end - mutual.start
+
+
 # ---------------------------------------------------------------------------------------------------------------------
 # Cost
 
