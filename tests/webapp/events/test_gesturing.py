@@ -155,7 +155,7 @@ def test_another_detectors_proposal_is_let_go_where_a_human_spoke(stage: Stage, 
     edit(stage.video, bob, "event.update", event.id, event.version, status="rejected")
     counts = stage.find(point(stage.a, 11, 61), by=MLLM)
     (event,) = stage.events()
-    assert not any(counts.values()) and event.machine["detector"] == "rules"
+    assert event.machine and not any(counts.values()) and event.machine["detector"] == "rules"
 
 
 def test_deriving_gaze_does_not_touch_gestures(stage: Stage, bob: Any) -> None:
@@ -185,7 +185,7 @@ def test_a_gaze_event_made_a_gesture_by_hand_stays_the_rules_tombstone(stage: St
     edit(stage.video, bob, "event.update", gaze.id, 1, type="pointing", participants=people)
     stage.find(point(stage.a, 10, 60))
     (event,) = stage.events()
-    assert event.id == gaze.id and event.machine["type"] == "sudden_gaze_shift"
+    assert event.machine and event.id == gaze.id and event.machine["type"] == "sudden_gaze_shift"
     known = derivation.known_events(Video.objects.get(id=stage.video.id))
     assert [(k.id, k.own) for k in known] == [(str(gaze.id), True)]
 
