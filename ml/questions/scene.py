@@ -21,7 +21,7 @@ class Scene:
         self.facts, self.rng = facts, rng
         frame_s = float(facts.seconds[-1] - facts.seconds[0]) / max(facts.frames, 1)
         self.margin = max(facts.step, math.ceil(PRINTED_S / frame_s)) if frame_s else facts.step
-        self.second = max(1, round(1.0 / frame_s)) if frame_s else 1  # frames
+        self.second = max(1, round(1.0 / frame_s)) if frame_s else 1  # frames, on average: to draw windows by
         self.people = [person.id for person in facts.persons]
         self._visible = {person.id: person.visible for person in facts.persons}
         self._sorted = sorted(facts.events, key=lambda event: (event.start, event.end, event.id))
@@ -44,6 +44,17 @@ class Scene:
         cuts = sorted({0, *self.facts.cuts, self.facts.frames})
         at = bisect_right(cuts, frame)
         return cuts[at - 1], cuts[min(at, len(cuts) - 1)]
+
+    def later(self, frame: int, seconds: float) -> int:
+        """The first frame that begins so many seconds after this one, or the end of the video; beyond it, where the
+        video is over before. By the frames' own times: a rate may vary."""
+        times = self.facts.seconds
+        return int(times.searchsorted(times[frame] + seconds - 1e-6))
+
+    def after(self, event: Event, seconds: int) -> Span | None:
+        """What a clip must show to tell what comes within some seconds; None where the video or the shot is over."""
+        until = self.later(event.end, seconds + 1)
+        return (event.start, until) if until <= self.shot(event.start)[1] else None
 
     def around(self, *events: Event, pad: int | None = None) -> Span:
         """A window that surely holds some of every event: its hull, padded where an event is short, inside its shot.

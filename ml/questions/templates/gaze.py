@@ -275,8 +275,8 @@ def who_is_left_out(scene: Scene) -> Iterator[Idea]:
 @template("group_attention")
 def what_comes_after(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gaze", JOINT, CAPTURE):
-        window = (event.start, event.end + (NEXT_S + 1) * scene.second)
-        if window[1] > scene.shot(event.start)[1]:
+        window = scene.after(event, NEXT_S)
+        if window is None:
             continue
         p = words.people(scene.facts, event.who("member"))
         noun, times = words.TYPES[event.type], words.span((event.start, event.end))

@@ -38,12 +38,6 @@ def to(event: Event) -> str | None:
     return min(event.who("target"), default=None)
 
 
-def window_after(scene: Scene, event: Event, seconds: int) -> tuple[int, int] | None:
-    """What a clip must show to tell what comes within some seconds; None at the video's end, or where a cut comes."""
-    until = event.end + (seconds + 1) * scene.second
-    return (event.start, until) if until <= scene.shot(event.start)[1] else None
-
-
 @template("gesture_recog")
 def to_whom(scene: Scene) -> Iterator[Idea]:
     for event, window, there in scene.asked(scene.events("gesture", *GESTURES)):
@@ -222,7 +216,7 @@ def commonest_type(scene: Scene) -> Iterator[Idea]:
 @template("gesture_sequence")
 def who_is_next(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gesture", *GESTURES):
-        window = window_after(scene, event, NEXT_S)
+        window = scene.after(event, NEXT_S)
         if window is None:
             continue
         x, times = by(event), words.span((event.start, event.end))
@@ -243,7 +237,7 @@ def who_is_next(scene: Scene) -> Iterator[Idea]:
 @template("gesture_sequence")
 def whom_next(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gesture", *GESTURES):
-        y, window = to(event), window_after(scene, event, NEXT_S)
+        y, window = to(event), scene.after(event, NEXT_S)
         if y is None or window is None:
             continue
         p, q = slots.person(by(event)), slots.person(y)
@@ -264,7 +258,7 @@ def whom_next(scene: Scene) -> Iterator[Idea]:
 @template("reciprocal_gesture")
 def is_it_returned(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gesture", *GESTURES):
-        y, window = to(event), window_after(scene, event, RETURN_S)
+        y, window = to(event), scene.after(event, RETURN_S)
         if y is None or window is None:
             continue
         x = by(event)

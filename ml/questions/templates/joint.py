@@ -11,7 +11,7 @@ from ml.questions.facts import Event
 from ml.questions.idea import Choice, Idea, template, that
 from ml.questions.scene import Scene
 from ml.questions.templates.gaze import gaze
-from ml.questions.templates.gesture import by, gestures, to, window_after
+from ml.questions.templates.gesture import by, gestures, to
 from ml.social.event import FOLLOWING, GESTURES, JOINT, MUTUAL, TYPES
 
 RESPONSE_S = 3  # seconds within which a gaze event answers a gesture, or the reverse
@@ -106,7 +106,7 @@ def which_pair_during(scene: Scene) -> Iterator[Idea]:
 @template("gaze_response_to_gesture")
 def gaze_after_gesture(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gesture", *GESTURES):
-        window = window_after(scene, event, RESPONSE_S)
+        window = scene.after(event, RESPONSE_S)
         if window is None:
             continue
         x = scene.rng.choice(sorted(event.who()))
@@ -128,7 +128,7 @@ def gaze_after_gesture(scene: Scene) -> Iterator[Idea]:
 @template("gaze_response_to_gesture")
 def gesture_after_gaze(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gaze", *TYPES):
-        window = window_after(scene, event, RESPONSE_S)
+        window = scene.after(event, RESPONSE_S)
         who = sorted(event.who())
         if window is None or len(who) > 3:
             continue

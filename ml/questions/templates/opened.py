@@ -11,7 +11,7 @@ from ml.questions.idea import Idea, template, that
 from ml.questions.scene import Scene
 from ml.questions.templates.gaze import NEXT_S, gaze
 from ml.questions.templates.gesture import NEXT_S as NEXT_GESTURE_S
-from ml.questions.templates.gesture import by, gestures, to, window_after
+from ml.questions.templates.gesture import by, gestures, to
 from ml.questions.templates.joint import RESPONSE_S, clause
 from ml.social.event import CAPTURE, GESTURES, JOINT, TYPES
 
@@ -54,7 +54,7 @@ def _next(scene: Scene, event: Event, selection: list[Any], seconds: int, found:
 @template("group_attention", "open")
 def describe_group_attention(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gaze", JOINT, CAPTURE):
-        window = window_after(scene, event, NEXT_S)
+        window = scene.after(event, NEXT_S)
         if window is None:
             continue
         around = scene.around(event, pad=0)
@@ -86,7 +86,7 @@ def _open(wordings: list[str], sentences: list[Sentence], span: Span) -> Idea:
 @template("gesture_sequence", "open")
 def describe_chain(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gesture", *GESTURES):
-        y, window = to(event), window_after(scene, event, NEXT_GESTURE_S)
+        y, window = to(event), scene.after(event, NEXT_GESTURE_S)
         if y is None or window is None:
             continue
         found = _first_after(scene, event, NEXT_GESTURE_S, "gesture")
@@ -124,7 +124,7 @@ def _back(event: Event, y: str, found: Event) -> Sentence:
 @template("gaze_response_to_gesture", "open")
 def describe_response(scene: Scene) -> Iterator[Idea]:
     for event in scene.events("gesture", *GESTURES):
-        window = window_after(scene, event, RESPONSE_S)
+        window = scene.after(event, RESPONSE_S)
         if window is None:
             continue
         found = _first_after(scene, event, RESPONSE_S, "gaze")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import random
+import re
 from collections import Counter
 from dataclasses import replace
 from functools import cache
 
+import numpy as np
 import pytest
 
 from ml.questions import slots
 from ml.questions.draft import Draft
-from ml.questions.facts import Event, Facts
+from ml.questions.facts import Covered, Event, Facts, Person
 from ml.questions.generate import GRASP_KINDS, generate
 from ml.questions.idea import REGISTRY
 from ml.questions.letters import Letters
@@ -301,6 +303,25 @@ def test_other_kinds_are_made_on_request() -> None:
                 assert 0 < len(draft.key) < len(texts) and draft.key == draft.proof["key"]
     assert set(kinds) == {"yes_no", "number", "multiple"}
     assert abs(yes["Yes"] - yes["No"]) <= 0.25 * yes.total()
+
+
+def test_what_comes_within_some_seconds_is_shown_whole_at_a_varying_rate() -> None:
+    """30 frames a second, from frame 600 on five: on average nine, which say nothing of either part."""
+    seconds = np.concatenate([[0.0], np.cumsum(np.r_[np.full(600, 1 / 30), np.full(300, 0.2)])])
+    people = [Person(id, number, ((0, 900),)) for number, id in enumerate("abcd", 1)]
+    rows = [Covered("gaze", 0, 900), Covered("gesture", 0, 900)]
+    listed = [gesture("one", "pointing", 100, 130, "a", "b"), gesture("two", "giving", 330, 360, "b", "c")]
+    listed += [gesture("last", "showing", 840, 850, "c", "a")]  # ends 10 s before the video does
+    scene = Facts(seconds, 6, people, listed, rows)
+    found: set[tuple[str, str]] = set()
+    for draft in (draft for seed in range(8) for draft in generate(scene, seed=seed)):
+        told = re.search(r"within (\d+) seconds", draft.text)
+        begun = [event for event in listed if event.start in slots.frames_in(draft.text)]
+        if told and begun:
+            assert seconds[draft.end] >= seconds[begun[0].end] + float(told[1]), draft.text
+            found.add((begun[0].id, told[1]))
+    assert found >= {("one", "3"), ("one", "10"), ("two", "3"), ("two", "10"), ("last", "3")}
+    assert ("last", "10") not in found  # that the next second is shown, too, is asked for
 
 
 def test_nothing_to_ask_gives_no_drafts() -> None:
