@@ -1,5 +1,5 @@
 """Bars and intervals as SVG of the server, one per table row: the numbers stand beside them, so the picture is its own
-table. Lengths are in per cent of the cell, so a bar fits any column; colours are classes of `bench.css`.
+table. Lengths are in per cent of the cell, so a bar fits any column; colours are classes of `bench/list.css`.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from django.urls import path
 
-from webapp.bench import views, views_question, views_release
+from webapp.bench import views, views_judge, views_question, views_release
 
 urlpatterns = [
     path("p/<slug:slug>/bench/", views.bench, name="bench"),
@@ -11,7 +11,7 @@ urlpatterns = [
     path("p/<slug:slug>/bench/settings/", views.settings, name="bench_settings"),
     path("p/<slug:slug>/bench/composition.csv", views.composition_csv, name="composition_csv"),
     path("p/<slug:slug>/bench/answer/", views.answer, name="bench_answer"),
-    path("p/<slug:slug>/bench/adjudicate/", views_question.adjudicate, name="adjudicate"),
+    path("p/<slug:slug>/bench/adjudicate/", views_judge.adjudicate, name="adjudicate"),
     path("p/<slug:slug>/bench/questions/new/", views_question.new, name="question_new"),
     path("q/<uuid:question_id>/edit/", views_question.edit, name="question_edit"),
     path("clips/<uuid:clip_id>/clip.mp4", views_question.clip, name="clip"),

@@ -130,9 +130,19 @@ function fields(question) {
     draw();
   };
   if (question.kind === "number")
-    return [h("input", { class: "ask-number", inputmode: "decimal", autocomplete: "off", "aria-label": "Your number", oninput: typed })];
+    return [
+      h("input", {
+        class: "ask-number",
+        inputmode: "decimal",
+        autocomplete: "off",
+        "aria-label": "Your number",
+        oninput: typed,
+      }),
+    ];
   if (question.kind === "open")
-    return [h("textarea", { class: "ask-open", rows: 4, maxlength: 2000, "aria-label": "Your answer", oninput: typed })];
+    return [
+      h("textarea", { class: "ask-open", rows: 4, maxlength: 2000, "aria-label": "Your answer", oninput: typed }),
+    ];
   return question.options.map(({ id, text }, k) =>
     h(
       "button",
@@ -251,7 +261,8 @@ for (const button of document.querySelectorAll("[data-special]"))
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || event.repeat) return;
   if (document.querySelector("dialog[open]")) return;
-  if (event.key === "Enter" && event.target.tagName !== "TEXTAREA" && !event.target.closest?.("a, summary, .topbar, .rail")) {
+  const elsewhere = event.target.tagName === "TEXTAREA" || event.target.closest?.("a, summary, .topbar, .rail");
+  if (event.key === "Enter" && !elsewhere) {
     event.preventDefault(); // Enter submits, wherever the last click was
     return void submit();
   }

@@ -1,4 +1,4 @@
-/** The player of a clip: it loops, says while the clip is still being cut, and knows when its first picture is shown. */
+/** The player of a clip: it loops, says that the clip is still being cut, and knows when its first picture is shown. */
 
 import { icon } from "../workspace/dom.js";
 
@@ -133,7 +133,12 @@ export const clipUrl = ({ id }) => `/clips/${id}/clip.mp4`;
 
 /** Keys of a clip: Space, R, comma and full stop. Whether the key was one of them. */
 export function clipKey(clip, key) {
-  const does = { " ": () => clip.toggle(), r: () => clip.replay(), ",": () => clip.nudge(-1), ".": () => clip.nudge(1) };
+  const does = {
+    " ": () => clip.toggle(),
+    r: () => clip.replay(),
+    ",": () => clip.nudge(-1),
+    ".": () => clip.nudge(1),
+  };
   const work = does[key.toLowerCase()];
   work?.();
   return Boolean(work);

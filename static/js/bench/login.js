@@ -29,7 +29,8 @@ export class LoginAgain {
     try {
       const found = await this.api.login(username.value, password.value);
       if (String(found.id) !== String(this.user.id)) {
-        problem.textContent = `This is another person's account. The page belongs to ${this.user.name}, who has to log in.`;
+        const { name } = this.user;
+        problem.textContent = `This is another person's account. The page belongs to ${name}, who has to log in.`;
         return;
       }
       this.dialog.close();

@@ -1,7 +1,7 @@
 /**
- * Answers on their way: each is written to this computer before anything else happens, and goes only when the studio has
- * acknowledged or refused it. A lost connection, a closed tab or an expired login keep it; sent twice, it counts once,
- * because its id is made here.
+ * Answers on their way: each is written to this computer before anything else happens, and goes only when the studio
+ * has acknowledged or refused it. A lost connection, a closed tab or an expired login keep it; sent twice, it counts
+ * once, because its id is made here.
  *
  * One entry of local storage per answer, so that tabs do not write over each other's.
  */
@@ -104,7 +104,9 @@ export class Outbox extends Topics {
       this.emit("login");
       return false;
     }
-    if (PASSING.has(status)) return this.#later(`The studio answered ${status}. Your answer is kept and is sent again.`);
+    if (PASSING.has(status)) {
+      return this.#later(`The studio answered ${status}. Your answer is kept on this computer and is sent again.`);
+    }
     this.#remove(record.id);
     this.#tries = 0;
     this.trouble = "";

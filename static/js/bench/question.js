@@ -146,12 +146,13 @@ export class QuestionGuest {
     return h("ol", { class: "question-options", "aria-label": "Options" }, question.options.map(row));
   }
 
-  /** Nobody who may still be asked sees the key by accident: showing it is a step of its own, and it is said what it costs. */
+  /** Nobody sees the key by accident: showing it is a step of its own, and it is said what it costs. */
   #keySection() {
     const { question } = this;
     if (question.key !== undefined) return this.#buttons();
     if (!question.may_see_key) {
-      return h("p", { class: "dim", text: "The key is hidden until this question is decided, so that answers stay blind." });
+      const words = "The key is hidden until this question is decided, so that answers stay blind.";
+      return h("p", { class: "dim", text: words });
     }
     return h(
       "div",
@@ -177,7 +178,12 @@ export class QuestionGuest {
   #buttons() {
     const { question } = this;
     const link = (href, name, text, primary = false) =>
-      h("a", { href, class: primary ? "button button-small button-primary" : "button button-small" }, icon(name, true), h("span", { text }));
+      h(
+        "a",
+        { href, class: primary ? "button button-small button-primary" : "button button-small" },
+        icon(name, true),
+        h("span", { text }),
+      );
     const may = this.store.may("question");
     const slug = this.store.video.project.slug;
     const parts = [
@@ -231,7 +237,7 @@ export class QuestionGuest {
     const { question, inspector } = this;
     if (question.key === undefined) return null;
     if (!question.proof) {
-      const who = question.signed_by ? `${question.signed_by} gave their word for the key.` : "Nobody gave their word for the key yet.";
+      const who = `${question.signed_by ?? "Nobody"} gave their word for the key${question.signed_by ? "" : " yet"}.`;
       return inspector.section("Proof", h("p", { text: `There is no proof. ${who}` }));
     }
     return inspector.section(
@@ -334,7 +340,6 @@ export class QuestionGuest {
       ["Made by", ORIGINS[question.origin] ?? question.origin],
       question.template && ["Template", question.template],
       ["Version", String(question.version)],
-      question.reasoning && null,
     ].filter(Boolean);
     return inspector.section(
       "Where it comes from",
@@ -344,7 +349,12 @@ export class QuestionGuest {
         facts.map(([name, value]) => h("div", {}, h("dt", { text: name }), h("dd", { text: value }))),
       ),
       question.reasoning &&
-        h("details", { class: "numbers" }, h("summary", { text: "Reasoning" }), h("p", { class: "reasoning", text: question.reasoning })),
+        h(
+          "details",
+          { class: "numbers" },
+          h("summary", { text: "Reasoning" }),
+          h("p", { class: "reasoning", text: question.reasoning }),
+        ),
     );
   }
 }
