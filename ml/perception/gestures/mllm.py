@@ -276,12 +276,28 @@ def corners(box: Any) -> Box:
 
 
 def joined(gestures: list[Gesture]) -> list[Gesture]:
-    """Gestures of all windows by start; one that two windows saw is counted once, the longer of the two."""
+    """Gestures of all windows by start; one that two windows saw is counted once: the longer of the two, made whole by
+    the other where its own window begins or ends within it."""
     kept: list[Gesture] = []
     for gesture in sorted(gestures, key=lambda g: g.start - g.end):
-        if not any(key_of(gesture) == key_of(other) and overlap(gesture, other) for other in kept):
+        at = next((n for n, o in enumerate(kept) if key_of(gesture) == key_of(o) and overlap(gesture, o)), None)
+        if at is None:
             kept.append(gesture)
+        else:
+            kept[at] = _made_whole(kept[at], gesture)
     return sorted(kept, key=lambda g: (g.start, g.end, g.initiator))
+
+
+def _made_whole(gesture: Gesture, other: Gesture) -> Gesture:
+    """A side on which nothing was seen beside the gesture is where its window, or the shot, ends."""
+    details = dict(gesture.details)
+    if details.get("onset_after") is None and other.start < gesture.start:
+        gesture = replace(gesture, start=other.start)
+        details["onset_after"] = other.details.get("onset_after")
+    if details.get("offset_before") is None and other.end > gesture.end:
+        gesture = replace(gesture, end=other.end)
+        details["offset_before"] = other.details.get("offset_before")
+    return replace(gesture, details=details)
 
 
 def row_of(gesture: Gesture) -> dict[str, Any]:

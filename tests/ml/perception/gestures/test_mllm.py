@@ -301,6 +301,14 @@ def test_long_shots_are_shown_in_windows_that_overlap(footage: Footage, monkeypa
 
 
 def test_a_gesture_that_two_windows_saw_counts_once() -> None:
-    a, b = Gesture("pointing", 10, 30, 4, "object"), Gesture("pointing", 20, 60, 4, "object")
-    other, later = Gesture("giving", 15, 40, 4, "object"), Gesture("pointing", 60, 80, 4, "object")
+    def seen(start: int, end: int, after: int | None, before: int | None) -> Gesture:
+        return Gesture("pointing", start, end, 4, "object", details={"onset_after": after, "offset_before": before})
+
+    a, b = seen(10, 30, 5, 30), seen(20, 60, 15, 60)
+    other, later = Gesture("giving", 15, 40, 4, "object"), seen(60, 80, 55, 80)
     assert mllm.joined([a, b, other, later]) == [other, b, later]
+    # the first window ends at 30, the second begins at 20: together they saw all of it
+    assert mllm.joined([seen(10, 30, 5, None), seen(20, 60, None, 60)]) == [seen(10, 60, 5, 60)]
+    assert mllm.joined([seen(0, 50, None, None), seen(30, 70, None, 70)]) == [seen(0, 70, None, 70)]
+    # a window that saw the start is not believed less than one that did not
+    assert mllm.joined([seen(24, 60, 20, 60), seen(20, 30, 15, None)]) == [seen(24, 60, 20, 60)]
