@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ml.synthetic.truth import HANDS, Place, Truth
 
-SHORTEST_S = 0.5  # of a gesture
+SHORTEST_S = 0.5  # of an event: what is shorter is refused, as where the end of the scene would cut it
 
 
 class Stage:
@@ -91,6 +91,10 @@ class Stage:
         around = slice(max(0, start - self.gap), end + self.gap)
         return not busy[around, list(persons)].any()
 
+    def lasts(self, start: int, end: int) -> bool:
+        """Whether that is long enough for an event."""
+        return 0 <= start < end <= self.frames and bool(self.seconds[end] - self.seconds[start] >= SHORTEST_S)
+
     def unseen(self, code: int, start: int, end: int) -> bool:
         """Whether nobody looks at `code`: a second look would be joint attention."""
         return not (self.look[start:end] == code).any()
@@ -108,7 +112,7 @@ class Stage:
     def meet(self, a: int, b: int, start: int, end: int) -> bool:
         """Mutual gaze."""
         alone = self.unseen(a, start, end) and self.unseen(b, start, end)
-        if not alone or not self.free([a, b], start, end):
+        if not alone or not self.lasts(start, end) or not self.free([a, b], start, end):
             return False
         self._look(a, b, start, end)
         self._look(b, a, start, end)
@@ -117,7 +121,9 @@ class Stage:
     def attend(self, persons: Sequence[int], code: int, start: int, end: int) -> bool:
         """Joint attention to a place, or to a person who looks elsewhere."""
         watched = [code] if code < self.persons else []
-        if not self.unseen(code, start, end) or not self.free([*persons, *watched], start, end):
+        if not self.lasts(start, end) or not self.unseen(code, start, end):
+            return False
+        if not self.free([*persons, *watched], start, end):
             return False
         for person in persons:
             self._look(person, code, start, end)
@@ -132,6 +138,8 @@ class Stage:
         """
         if not (start < arrival <= leave <= end) or not self.unseen(code, start, end):
             return False
+        if not self.lasts(start, arrival) or not (leave == arrival or self.lasts(arrival, leave)):
+            return False
         if not self.free([leader, follower], start, end):
             return False
         self._look(leader, code, start, leave)
@@ -142,7 +150,9 @@ class Stage:
 
     def catch(self, persons: Sequence[int], code: int, start: int, caught: int, end: int) -> bool:
         """Attention capture over [start, caught): all turn to one place at once; they look at it until `end`."""
-        if len(persons) < 3 or not (start < caught <= end) or not self.unseen(code, start, end):
+        if len(persons) < 3 or not self.lasts(start, caught) or not self.lasts(caught, end):
+            return False
+        if not self.unseen(code, start, end):
             return False
         if not self.free(persons, start, end):
             return False
@@ -155,7 +165,7 @@ class Stage:
 
     def jump(self, person: int, start: int, end: int) -> bool:
         """A sudden gaze shift: the look sweeps over the picture, at nothing in particular."""
-        if not self.free([person], start, end):
+        if not self.lasts(start, end) or not self.free([person], start, end):
             return False
         self.shift[start:end, person] = True
         self.eyes_busy[start:end, person] = True
@@ -164,13 +174,8 @@ class Stage:
     # -- hands ---------------------------------------------------------------------------------------------------------
 
     def gesture(self, kind: str, person: int, code: int, start: int, end: int) -> bool:
-        """Pointing, showing, giving or reaching, to a person or a place. The target must be in the picture.
-
-        What is too short to be seen (the end of the scene cut it) is refused.
-        """
-        if end <= start or self.seconds[min(end, self.frames)] - self.seconds[start] < SHORTEST_S:
-            return False
-        if not self.free([person], start, end, hands=True) or code == person:
+        """Pointing, showing, giving or reaching, to a person or a place. The target must be in the picture."""
+        if not self.lasts(start, end) or not self.free([person], start, end, hands=True) or code == person:
             return False
         if code < self.persons and not self.visible[start:end, code].all():
             return False

@@ -1,5 +1,7 @@
 """Seeded scenes: people who look, meet eyes, follow, attend together, are captured, and gesture to each other.
 
+Every event lasts at least half a second, so that whoever looks twice a second sees it.
+
 `simulate(seed)` gives the same scene for ever. Small plays that tie gaze to gesture come first, so that they find room;
 then single events of every kind, at random moments; last the idle looks, which are no event.
 """
@@ -119,12 +121,12 @@ def _lead(stage: Stage, rng: np.random.Generator) -> None:
 
 def _catch(stage: Stage, rng: np.random.Generator) -> None:
     group = _some(stage, rng, int(rng.integers(3, stage.persons + 1)))
-    start, caught = _span(stage, rng, 0.5, 1.2)
+    start, caught = _span(stage, rng, 0.6, 1.2)
     stage.catch(group, _place(stage, rng), start, caught, _later(stage, caught, float(rng.uniform(0.8, 2.5))))
 
 
 def _jump(stage: Stage, rng: np.random.Generator) -> None:
-    stage.jump(_some(stage, rng, 1)[0], *_span(stage, rng, 0.5, 1.5))
+    stage.jump(_some(stage, rng, 1)[0], *_span(stage, rng, 0.6, 1.5))
 
 
 def _gesture(stage: Stage, rng: np.random.Generator) -> None:
@@ -141,7 +143,7 @@ def _point_and_follow(stage: Stage, rng: np.random.Generator) -> None:
     """One points somewhere and looks there, another follows."""
     a, b = _some(stage, rng, 2)
     code = _place(stage, rng)
-    start, end = _span(stage, rng, 1.8, 3.5)
+    start, end = _span(stage, rng, 2.4, 3.8)
     arrival = _later(stage, start, float(rng.uniform(1.0, 1.6)))
     if stage.gesture("pointing", a, code, start, end):
         stage.lead(a, b, code, start, arrival, end, end)

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+TINY = 1e-6  # seconds; sums of printed times are not exact
 GESTURES = ("pointing", "showing", "giving", "reaching")
 
 
@@ -77,7 +78,7 @@ class World:
         """Things that happen, at least in part, between two printed seconds."""
         a, b = start + self.zero, end + self.zero
         for index, thing in enumerate(self.things):
-            if self.seconds[thing.start] < b and a < self.seconds[thing.end]:
+            if self.seconds[thing.start] < b - TINY and a < self.seconds[thing.end] - TINY:
                 yield index
 
     def overlapping(self, other: int) -> Iterator[int]:

@@ -132,3 +132,10 @@ def test_looks_put_the_true_boundary_between_the_look_before_and_the_first_that_
         true = by_id[event.id]
         assert event.onset_after is not None and event.onset_after < true.start <= event.start
         assert event.end - 10 < true.end <= event.end
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_event_lasts_long_enough_to_be_seen_by_two_looks_a_second(seed: int) -> None:
+    truth = scene(seed)
+    for event in happenings(truth):
+        assert truth.seconds[event.end] - truth.seconds[event.start] >= 0.5, event
