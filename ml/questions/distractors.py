@@ -52,7 +52,7 @@ def durations(scene: Scene, event: Event) -> list[Choice]:
     The key is the duration to the nearest half second; all lie so far apart that no length the event may have is right
     for two of them.
     """
-    seconds, step = scene.facts.seconds, scene.facts.step
+    seconds, step = scene.facts.seconds, scene.margin
     frames = scene.facts.frames
     true = float(seconds[event.end] - seconds[event.start])
     low_end, high_start = max(event.end - step, 1), min(event.start + step, frames - 1)

@@ -95,11 +95,11 @@ class Drafter:
         if idea.kind == "open":  # all that its sentences claim is key
             return [Choice(text, {"claim": claim}) for text, claims in idea.sentences for claim in claims], []
         if idea.kind == "number":
-            found = known(expr(idea.ask), table_of(self.scene.facts, self.scene.facts.step))
+            found = known(expr(idea.ask), table_of(self.scene.facts, self.scene.margin))
             if not isinstance(found, Range) or found.least != found.most:
                 return None
             return [Choice(str(int(found.least)), int(found.least))], []
-        truths = _truths(self.scene.facts, idea)
+        truths = _truths(self.scene, idea)
         named = [c for c in idea.choices if self.scene.sees(window, slots.persons_in(c.text)) and _short(c.text)]
         true = [c for c in named if truths[c.text] is True]
         false = [c for c in named if truths[c.text] is False]
@@ -149,9 +149,9 @@ def _answer(idea: Idea, keys: list[Choice]) -> str:
     return words.listed([choice.text for choice in keys])
 
 
-def _truths(facts: Facts, idea: Idea) -> dict[str, Truth]:
-    """What each answer is within one step of every boundary."""
-    table = table_of(facts, facts.step)
+def _truths(scene: Scene, idea: Idea) -> dict[str, Truth]:
+    """What each answer is within one step of every boundary, and within what printed times leave open."""
+    table = table_of(scene.facts, scene.margin)
     ask = expr(idea.ask)
     found = known(ask, table)
     return {c.text: holds(found, value(c.value, ask.kind, "choice"), table) for c in idea.choices}

@@ -305,6 +305,15 @@ def test_other_kinds_are_made_on_request() -> None:
     assert abs(yes["Yes"] - yes["No"]) <= 0.25 * yes.total()
 
 
+def test_keys_survive_the_rounding_of_printed_times() -> None:
+    """Marked by hand at 50 frames a second, a step is one frame, but a window prints to five."""
+    scene = replace(crowd(3, events=70), seconds=np.arange(3001) / 50, step=1)
+    listed = generate(scene, seed=3, most=150, kinds=("single", "yes_no", "number"))
+    assert len(listed) == 150 and any(draft.template.startswith("how_long") for draft in listed)
+    for draft in listed:
+        assert evaluate(draft.proof, replace(scene, step=5)).stands, draft.text
+
+
 def test_what_comes_within_some_seconds_is_shown_whole_at_a_varying_rate() -> None:
     """30 frames a second, from frame 600 on five: on average nine, which say nothing of either part."""
     seconds = np.concatenate([[0.0], np.cumsum(np.r_[np.full(600, 1 / 30), np.full(300, 0.2)])])
