@@ -66,11 +66,6 @@ def doing(type: str) -> str:
     return f"{verb} {towards}"
 
 
-def acts(type: str) -> str:
-    """ "points", "gives something"."""
-    return _VERBS[type][0]
-
-
 def do(type: str) -> str:
     """ "point at", "give something to"."""
     return {"pointing": "point at", "showing": "show something to", "giving": "give something to"}.get(
