@@ -26,9 +26,12 @@ from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from ml.progress import Progress, silent
+from ml.questions.lint.findings import CODES
 from webapp.accounts.models import User
 from webapp.bench import freezing, services
+from webapp.bench.linting import OPEN_CODES
 from webapp.bench.models import Bench, Question, Release, ReleaseItem
+from webapp.events.services import storable
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.lib.errors import Refused
@@ -38,6 +41,7 @@ SHARES = {"test": 1.0}
 KINDS = ("release",)
 LONGEST_NOTES = 5000
 FINDINGS_TOLD = 3
+TOLD_WHOLE = OPEN_CODES | {"duplicate_question"}  # its sentence names the other question only
 
 
 class NothingNew(Refused):
@@ -119,8 +123,8 @@ def cut(
     of failing. Raises Refused.
     """
     shares = check_shares(shares or SHARES)
-    if len(notes) > LONGEST_NOTES or "\x00" in notes:
-        raise Refused(f"The notes have at most {LONGEST_NOTES:,} characters.", "notes")
+    if len(notes) > LONGEST_NOTES or not storable(notes):
+        raise Refused(f"The notes are text of at most {LONGEST_NOTES:,} characters.", "notes")
     if not releasable(project).exists():
         raise Refused(_why_nothing(project), "project")
     with transaction.atomic():
@@ -260,6 +264,8 @@ def keep(*, made: Draft, user: User | None, id: UUID) -> Release:
     last = Release.objects.filter(project=made.project).aggregate(last=Max("number"))["last"]
     if last != made.since:
         raise Refused("Another release was cut meanwhile; cut again.", "project")
+    ids = [id_ for id_, _ in made.questions]  # an edit under way ends first, and what comes then finds them released
+    list(Question.objects.select_for_update().filter(id__in=ids).order_by("number").values_list("id", flat=True))
     now = dict(releasable(made.project).select_related(None).values_list("id", "version"))
     changed = [number for number, (id_, version) in enumerate(made.questions) if now.get(id_) != version]
     if changed or len(now) != len(made.questions):
@@ -356,7 +362,10 @@ def limits(items: Sequence[freezing.Item]) -> list[str]:
 
 
 def lint(items: Sequence[freezing.Item]) -> dict[str, Any]:
-    """Counts of the linter's findings. Raises Refused, listing the first, where one is an error."""
+    """Counts of the linter's findings. Raises Refused, listing the first, where one is an error.
+
+    Whoever may still be asked can read why the job failed, so of findings that tell of keys only the kind is said.
+    """
     from webapp.bench.release_lint import findings
 
     found = findings(items)
@@ -385,7 +394,8 @@ def _told(items: Sequence[freezing.Item], finding: Any) -> str:
     def named(match: re.Match[str]) -> str:
         return number(int(match[1])) if int(match[1]) < len(items) else match[0]
 
-    sentence = re.sub(r"\bItem (\d{1,6})\b", named, finding.sentence)
+    words = finding.sentence if finding.code in TOLD_WHOLE else CODES[finding.code].words
+    sentence = re.sub(r"\bItem (\d{1,6})\b", named, words)
     return f"{'The whole set' if finding.item is None else number(finding.item)}: {sentence}"
 
 
@@ -419,9 +429,13 @@ def retire(*, item: ReleaseItem, user: User, reason: str) -> list[ReleaseItem]:
     What was released stays as it was. Retired again is retired once: the first reason and date stay. Raises Refused.
     """
     reason = reason.strip()
-    if not reason or len(reason) > 1000 or "\x00" in reason:
+    if not reason or len(reason) > 1000 or not storable(reason):
         raise Refused("Say why in 1 to 1000 characters: whoever uses the release reads it.", "reason")
     with transaction.atomic(), pghistory.context(user=user.pk, why="release.retire"):
+        Project.objects.select_for_update(no_key=True).get(id=item.release.project_id)  # no release is kept meanwhile
+        item.refresh_from_db(fields=["retired"])
+        if item.retired is not None:  # what its question became since is another item
+            return list(ReleaseItem.objects.filter(id=item.id))
         if item.question_id is not None:
             _ask_no_more(item.question_id, user)
         same = Q(id=item.id) if item.question_id is None else Q(question_id=item.question_id)

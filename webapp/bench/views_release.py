@@ -13,7 +13,7 @@ from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_http_methods, require_safe
 
 from ml.questions.taxonomy import CATEGORIES
-from webapp.accounts.access import project_for
+from webapp.accounts.access import allowed, project_for
 from webapp.accounts.models import User
 from webapp.accounts.pages import page, post_only
 from webapp.bench import forms, pictures, releases
@@ -70,12 +70,14 @@ def _release(project: Project, number: int) -> Release:
 def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     project = project_for(request.user, slug, "view")
     found = _release(project, number)
-    after = int(request.GET["after"]) if request.GET.get("after", "").isdecimal() else 0
-    items = list(found.items.filter(position__gt=min(after, 2**31 - 1)).order_by("position")[: ITEMS_SHOWN + 1])
+    word = request.GET.get("after", "")
+    after = int(word) if word.isascii() and word.isdigit() and len(word) < 10 else 0
+    keys = "export" in allowed(request.user, project.id)  # they count as knowing them, should an item go round again
+    items = list(found.items.filter(position__gt=after).order_by("position")[: ITEMS_SHOWN + 1])
     context = {
         "release": found,
         "changes": releases.changes_in_words(found.facts.get("changes", {})),
-        "items": [_item_row(item) for item in items[:ITEMS_SHOWN]],
+        "items": [_item_row(item, keys=keys) for item in items[:ITEMS_SHOWN]],
         "after": after,
         "next_after": items[ITEMS_SHOWN - 1].position if len(items) > ITEMS_SHOWN else None,
         "count": found.items.count(),
@@ -88,7 +90,7 @@ def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     return page(request, "bench/release.html", context, project=project)
 
 
-def _item_row(item: ReleaseItem) -> dict[str, Any]:
+def _item_row(item: ReleaseItem, *, keys: bool) -> dict[str, Any]:
     kept = item.item
     category = CATEGORIES.get(kept.get("category", ""))
     return {
@@ -96,7 +98,7 @@ def _item_row(item: ReleaseItem) -> dict[str, Any]:
         "position": item.position,
         "withdrawn": "withdrawn" in kept,
         "text": kept.get("question", ""),
-        "answer": kept.get("answer_text") or kept.get("answer", ""),
+        "answer": (kept.get("answer_text") or kept.get("answer", "")) if keys else "",
         "category": category.words if category else "",
         "split": item.split,
         "sha256": item.sha256,

@@ -10,13 +10,14 @@ from django.db.models import Q
 
 from webapp.bench.models import Clip, Release, ReleaseItem
 from webapp.bench.releases import rewrite
-from webapp.library.models import Video
+from webapp.library.models import Project, Video
 
 WITHDRAWN = {"withdrawn": True}
 
 
 def scrub(video: Video) -> list[str]:
     """Scrub the released items of a video that is about to be erased; the storage folders that go with it."""
+    Project.objects.select_for_update(no_key=True).get(id=video.project_id)  # no release of it is kept meanwhile
     of_video = Q(question__video=video) | Q(item__provenance__video=str(video.id))
     found = ReleaseItem.objects.filter(id__in=list(ReleaseItem.objects.filter(of_video).values_list("id", flat=True)))
     releases = list(Release.objects.filter(items__in=found).distinct())

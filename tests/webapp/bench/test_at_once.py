@@ -8,14 +8,16 @@ from collections.abc import Callable
 from types import SimpleNamespace
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 
+from tests.webapp.bench.released import accept
 from tests.webapp.bench.scene import draft, make_questions, make_scene
 from webapp.accounts.models import Membership, User
-from webapp.bench import answering, proving, services
-from webapp.bench.models import Answer, Question
+from webapp.bench import answering, proving, releases, services, withdrawal
+from webapp.bench.models import Answer, Question, Release
 from webapp.events.models import Event
 from webapp.lib.errors import Refused, Stale
+from webapp.library.models import Video
 
 pytestmark = pytest.mark.django_db(transaction=True)
 TURNS = 12
@@ -83,3 +85,54 @@ def test_edits_proofs_answers_and_changes_do_not_lock_each_other_out(people: Sim
     assert len(set(numbers)) == len(numbers)
     for question in Question.objects.all():
         assert Answer.objects.filter(question=question, round=question.round).count() <= 2
+
+
+def test_an_edit_and_a_release_do_not_pass_each_other(people: SimpleNamespace) -> None:
+    """While an edit is under way a release waits for it; then it holds nothing that was edited since."""
+    scene = make_scene(people.one, people.alice)
+    (question,) = accept(scene, 1)
+    made = releases.draft(project=people.one)
+    said = at_once(
+        lambda: services.edit_question(
+            question_id=question.id, user=people.cora, version=question.version, fields={"reasoning": "Look."}
+        ),
+        lambda: releases.keep(made=made, user=None, id=uuid.uuid4()),
+    )
+    assert "Questions were changed" in said and not Release.objects.exists()
+
+
+def test_a_withdrawal_and_a_release_do_not_pass_each_other(people: SimpleNamespace) -> None:
+    """Nothing of a video that is being erased comes into a release that is kept meanwhile."""
+    scene = make_scene(people.one, people.alice)
+    accept(scene, 1)
+    made = releases.draft(project=people.one)
+    said = at_once(
+        lambda: withdrawal.scrub(Video.objects.select_for_update().get(id=scene.video.id)),
+        lambda: releases.keep(made=made, user=None, id=uuid.uuid4()),
+        last=lambda: Question.objects.filter(video=scene.video).delete(),
+    )
+    assert "Questions were changed" in said and not Release.objects.exists()
+
+
+def at_once(first: Callable[[], object], second: Callable[[], object], last: Callable[[], object] = bool) -> str:
+    """Begin the second while the transaction of the first is open, which ends after `last`; what the second says."""
+    said: list[str] = []
+
+    def work() -> None:
+        try:
+            with transaction.atomic():
+                second()
+        except Refused as refused:
+            said.append(refused.sentence)
+        finally:
+            connection.close()
+
+    thread = threading.Thread(target=work)
+    with transaction.atomic():
+        first()
+        thread.start()
+        thread.join(1.0)
+        last()
+    thread.join(30)
+    assert not thread.is_alive()
+    return " ".join(said)

@@ -166,6 +166,17 @@ def test_an_edit_meanwhile_stops_it(scene: Scene, people: SimpleNamespace) -> No
     assert [one.number for one in releases.listing(people.one)] == [1]
 
 
+def test_why_a_release_failed_tells_no_key(scene: Scene, people: SimpleNamespace) -> None:
+    (bad,) = accept(scene, 1)
+    bad.text += " It is Person 2, as somebody said."
+    options = [one | {"text": "Person 0 (I think)"} if one["id"] not in bad.key else one for one in bad.options]
+    Question.objects.filter(id=bad.id).update(options=options, proof=None, signed_by=people.alice)
+    with pytest.raises(Refused) as caught:
+        cut(people.one)
+    assert "Question 1: Two options say the same." in caught.value.sentence
+    assert "Person" not in caught.value.sentence
+
+
 def test_splits_go_by_recording_and_stay(people: SimpleNamespace) -> None:
     for n in range(12):
         made = make_scene(people.one, people.alice, source_recording=f"recording {n % 6}")
@@ -215,7 +226,20 @@ def test_a_retired_item_stays_as_it_was_everywhere(scene: Scene, people: SimpleN
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("reason", ["", "   ", "x" * 1001, "a\x00b"])
+def test_what_a_retired_question_became_is_not_retired_with_it(scene: Scene, people: SimpleNamespace) -> None:
+    (question,) = accept(scene, 1)
+    item = cut(people.one).items.get()
+    releases.retire(item=item, user=people.cora, reason="It says nothing.")
+    Question.objects.filter(id=question.id).update(state="accepted", version=2, round=2)
+    second = cut(people.one).items.get()
+    rows = releases.retire(item=item, user=people.cora, reason="Sent twice by a stale page.")
+    assert [row.retired_why for row in rows] == ["It says nothing."]
+    second.refresh_from_db()
+    question.refresh_from_db()
+    assert second.retired is None and question.state == "accepted"
+
+
+@pytest.mark.parametrize("reason", ["", "   ", "x" * 1001, "a\x00b", "a\ud800b"])
 def test_a_retirement_needs_a_reason(scene: Scene, people: SimpleNamespace, reason: str) -> None:
     accept(scene, 1)
     with pytest.raises(Refused) as caught:
