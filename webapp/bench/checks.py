@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
@@ -24,7 +23,7 @@ Option = dict[str, Any]
 
 def check_question(question: Question, video: Video, persons: Mapping[str, Any]) -> None:
     """Raises Refused with the first fault. `persons`: by id, everybody of the video."""
-    if question.category not in CATEGORIES:
+    if not isinstance(question.category, str) or question.category not in CATEGORIES:
         raise Refused(f"There is no category {question.category!r}.", "category")
     if question.kind not in KINDS:
         raise Refused(f"There is no kind {question.kind!r}; there is: {', '.join(KINDS)}.", "kind")
@@ -36,8 +35,8 @@ def check_question(question: Question, video: Video, persons: Mapping[str, Any])
         check_options(question.options, question.kind, video, persons)
         check_picks(question.key, question.options, question.kind, "key")
     else:
-        if question.options:
-            raise Refused(f"A question of the kind {question.kind} has no options.", "options")
+        if question.options != []:
+            raise Refused(f"A question of the kind {question.kind} has no options: an empty list.", "options")
         if question.kind == "number":
             number_of(question.key, "key")
         else:
@@ -103,8 +102,8 @@ def _single(values: Any, name: str) -> Any:
 def number_of(values: Any, name: str) -> float:
     """The number of [number]; finite."""
     value = _single(values, name)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value) or abs(value) > 1e12:
-        raise Refused(f"'{name}' must be a number, not {value!r}.", name)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e12:  # nor is NaN
+        raise Refused(f"'{name}' must be a number between -1e12 and 1e12.", name)
     return float(value)
 
 

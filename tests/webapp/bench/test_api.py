@@ -172,3 +172,24 @@ def test_one_question_asks_a_fixed_number_of_times(people: Any, scene: Scene, as
     say(other, people.bob, "b")
     say(other, bea, "a")
     assert queries(client, f"/questions/{other.id}") <= few + 2
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("category", []), ("category", {}), ("options", None), ("options", 0), ("options", {}), ("key", [10**400])],
+)
+def test_a_field_of_the_wrong_type_is_refused(people: Any, scene: Scene, as_user: Any, field: str, value: Any) -> None:
+    number: dict[str, Any] = {"kind": "number", "options": [], "key": [3], "proof": None}
+    question = make_questions(scene, 1, opened=False, **number)[0]
+    refused = patch(as_user(people.cora), f"/questions/{question.id}", version=1, fields={field: value})
+    assert (refused.status_code, refused.json()["field"]) == (422, field)
+
+
+def test_a_number_beyond_all_measure_is_no_answer(people: Any, scene: Scene, as_user: Any) -> None:
+    question = make_questions(scene, 1, opened=False, kind="number", options=[], key=[3], proof=None)[0]
+    Question.objects.filter(id=question.id).update(state="answering")
+    client = as_user(people.bob)
+    assert post(client, "/projects/one/bench/next").json()["question"]["id"] == str(question.id)
+    for chosen in ([10**400], [True], ["3"], [[3]], [], [3, 3]):
+        said = post(client, f"/questions/{question.id}/answer", id=str(uuid.uuid4()), chosen=chosen)
+        assert (said.status_code, said.json()["field"]) == (422, "chosen")
