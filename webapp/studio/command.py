@@ -35,7 +35,7 @@ class StudioCommand(BaseCommand):
     @property
     def screen(self) -> Console:
         """For bars and words; standard output is kept for results."""
-        return Console(stderr=True, highlight=False, soft_wrap=True)
+        return Console(stderr=True, highlight=False, soft_wrap=True, markup=False)  # names of files hold brackets
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rich.console import Console
+from rich.text import Text
 
 from webapp.studio import early, people
 from webapp.studio.attach import deaf, orderly_signals
@@ -24,8 +25,8 @@ class Running(Studio):
         """Print the address and a one-time login link of the first site admin, which leads to the page `after`."""
         admin = people.site_admin()
         link = people.login_address(self.address, admin, after=after)
-        self.screen.print(f"Sightline is up at [bold]{self.address}[/]  (data: {self.data})")
-        self.screen.print(f"Log in as {admin.username}, once, within an hour: [bold]{link}[/]")
+        self.screen.print(Text.assemble("Sightline is up at ", (self.address, "bold"), f"  (data: {self.data})"))
+        self.screen.print(Text.assemble(f"Log in as {admin.username}, once, within an hour: ", (link, "bold")))
 
     def stay(self) -> None:
         """Look after the children until Ctrl-C or SIGTERM."""

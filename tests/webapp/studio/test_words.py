@@ -8,12 +8,14 @@ import os
 import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 
 from webapp.studio import early, report
-from webapp.studio.command import about_files
+from webapp.studio.command import StudioCommand, about_files
+from webapp.studio.errors import StudioError
 from webapp.studio.follow import bars
 from webapp.studio.lock import Lock
 from webapp.studio.management.commands.demo import local_time
@@ -105,3 +107,13 @@ def test_the_note_of_a_killed_holder_counts_for_nothing(tmp_path: Path) -> None:
     lock.note.write_text('{"pid": 4194305, "what": "up", "address": "http://127.0.0.1:8420"}')  # above any pid
     assert Lock(tmp_path).read() == {}
     lock.free()
+
+
+def test_brackets_in_a_name_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    class Lost(StudioCommand):
+        def work(self, **options: Any) -> int:
+            raise StudioError("There is no file [b]x[/b] [/y].json.")
+
+    with pytest.raises(SystemExit):
+        Lost().handle()
+    assert capsys.readouterr().err == "There is no file [b]x[/b] [/y].json.\n"
