@@ -121,10 +121,10 @@ def _add(tables: Tables, data: bytes) -> None:
         _gestures(tables, grasp_gestures.parse(data))
     elif "cross_modal_pairs" in tree:
         _graph(tables, grasp_graph.parse(data))
+    elif "events" in tree:  # before gaze: what the studio writes says in `frames` how many the video has
+        _events(tables, grasp_events.parse(data))
     elif "frames" in tree:
         _gaze(tables, grasp_gaze.parse(data))
-    elif "events" in tree:
-        _events(tables, grasp_events.parse(data))
     else:
         raise FormatError("this is no events, gestures, graph or gaze file: none of their lists is in it.")
 

@@ -191,6 +191,24 @@ def test_persons_the_gaze_file_does_not_know_or_never_shows_in_the_clip(tmp_path
     assert found["person_unknown"].sentence.startswith("Person 7 is named")
 
 
+def test_an_events_file_that_says_how_many_frames_the_video_has(tmp_path: Path) -> None:
+    """As the studio exports it; `frames` is a list in gaze files only."""
+    event = {
+        "event_id": 1, "event_type": "mutual_gaze", "start_frame": 150, "end_frame": 200, "start_time": 6.0,
+        "end_time": 8.0, "persons_involved": [1, 2], "confidence": 1.0, "details": {},
+    }  # fmt: skip
+    tree = {
+        "video_path": "v.mp4", "video_fps": 25.0, "sample_fps": 5.0, "num_events": 1,
+        "event_counts": {"mutual_gaze": 1}, "frames": 1600, "events": [event],
+    }  # fmt: skip
+    path = tmp_path / "v_events.json"
+    path.write_text(json.dumps(tree))
+    table = tables.read([path]).by_name["v"]
+    assert [(one.type, one.roles) for one in table.events] == [
+        ("mutual_gaze", (("1", "member"), ("2", "member"))),
+    ]
+
+
 def test_strangers_are_found_in_twenty_items(clean: list[Made]) -> None:
     made = [one.copy() for one in clean[:40] if "Person" in one.qa["question"]][:25]
     known = tables_of(made)
