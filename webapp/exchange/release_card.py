@@ -30,6 +30,7 @@ LICENCE_PAGES = {
 }
 CITE = "Give the name, the number and the sha256 of this release."
 MEASURES = {"raw": "raw", "cohen": "Cohen's κ", "fleiss": "Fleiss' κ", "alpha": "Krippendorff's α"}
+DIFFICULTIES = ("easy", "medium", "hard")
 TYPES = {"string": "sc:Text", "int32": "sc:Integer", "int64": "sc:Integer", "float64": "sc:Float"}
 
 
@@ -96,10 +97,15 @@ def body(content: Content) -> str:
 
 
 def counts_in_words(content: Content) -> dict[str, dict[str, int]]:
-    """The counts of the release, categories by their words and in the order of the taxonomy."""
+    """The counts of the release, categories by their words and in the order of the taxonomy, easy before hard."""
     found = dict(content.facts["counts"])
+    found["difficulty"] = {one: found["difficulty"][one] for one in sorted(found["difficulty"], key=_hardness)}
     found["category"] = {one.words: n for slug, one in CATEGORIES.items() if (n := found["category"].get(slug))}
     return found
+
+
+def _hardness(difficulty: str) -> int:
+    return DIFFICULTIES.index(difficulty) if difficulty in DIFFICULTIES else len(DIFFICULTIES)
 
 
 def _plain(text: str) -> str:
@@ -124,9 +130,14 @@ def _agreement(agreement: Mapping[str, Any]) -> list[str]:
     rows = agreement.get("rows", [])
     if not rows:
         return ["No question of the project has two blind answers, so no agreement can be told."]
+    found = [row[key] for row in rows for key in MEASURES if row[key]]
+    if any(one.get("low") is not None for one in found):
+        intervals = f"with {100 * agreement['level']:.0f} % intervals from a bootstrap by video"
+    else:
+        intervals = "without intervals, which need answers about two videos or more"
     told = [
-        f"Over {agreement['units']:,} complete rounds of the whole project ({agreement['answers']:,} answers), with "
-        f"{100 * agreement['level']:.0f} % intervals from a bootstrap by video; a dash where a measure is not defined.",
+        f"Over {agreement['units']:,} complete rounds of the whole project ({agreement['answers']:,} answers), "
+        f"{intervals}; a dash where a measure is not defined.",
         "",
         f"| category | rounds | {' | '.join(MEASURES.values())} |",
         f"|---|---:|{'---|' * len(MEASURES)}",

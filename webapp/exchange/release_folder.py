@@ -20,7 +20,7 @@ import io
 import json
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -86,7 +86,7 @@ def content_of(release: Release) -> Content:
     return Content(
         slug=release.project.slug,
         title=release.project.name,
-        licence=release.project.licence,
+        licence=licence_of([row.item for row in there], release.project.licence),
         number=release.number,
         sha256=release.sha256,
         notes=release.notes,
@@ -97,13 +97,18 @@ def content_of(release: Release) -> Content:
     )
 
 
+def licence_of(items: Iterable[Mapping[str, Any]], project: str) -> str:
+    """What the released videos are under, as frozen with the items; the project's words where no item says."""
+    return "; ".join(sorted({item["video"]["licence"] for item in items} - {""})) or project
+
+
 def content_of_draft(made: Draft) -> Content:
     """The same of a release that is about to be kept."""
     rows = zip(made.items, made.splits, made.hashes, strict=True)
     return Content(
         slug=made.project.slug,
         title=made.project.name,
-        licence=made.project.licence,
+        licence=licence_of(made.items, made.project.licence),
         number=made.number,
         sha256=made.sha256,
         notes=made.notes,

@@ -26,7 +26,11 @@ def finding(what: str, counts: Mapping[str, int]) -> str:
     if what == "letter":
         low, high = min(counts.values()), max(counts.values())
         return f"Each letter is the key of {low:,} to {high:,} items" if low < high else f"Each letter: {low:,} items"
-    return f"Items by {what}: most are {most} ({counts[most]:,} of {total:,})"
+    first = [name for name, count in counts.items() if count == counts[most]]
+    if len(first) > 1:
+        return f"Items by {what}: {len(first)} of {len(counts)} have {counts[most]:,} of {total:,} each, the most"
+    word = "most are" if 2 * counts[most] > total else "the largest group is"
+    return f"Items by {what}: {word} {most} ({counts[most]:,} of {total:,})"
 
 
 def bars(what: str, counts: Mapping[str, int]) -> str:

@@ -27,7 +27,7 @@ from tests.webapp.bench.released import accept
 from tests.webapp.bench.scene import make_scene
 from webapp.bench import releases
 from webapp.bench.models import Question, Release
-from webapp.exchange import release_folder
+from webapp.exchange import release_folder, release_plots
 from webapp.lib.errors import Refused
 from webapp.library.models import Video
 from webapp.library.services import delete_video
@@ -180,7 +180,7 @@ SCRIPT = """
 import django, sys, hashlib
 django.setup()
 from webapp.bench import releases
-from webapp.exchange import release_folder
+from webapp.exchange import release_folder, release_plots
 from webapp.library.models import Project
 made = releases.draft(project=Project.objects.get(slug="one"), notes="as ever", shares={"test": 3, "dev": 1})
 sys.stdout.buffer.write(release_folder.pack(release_folder.metadata(release_folder.content_of_draft(made))))
@@ -288,3 +288,28 @@ def test_the_tools_of_the_field_read_a_release(content: release_folder.Content, 
     kept = os.environ.get("SIGHTLINE_CHECK_VENV")
     code = check_release.main([str(tmp_path / "out"), *(["--venv", kept] if kept else [])])
     assert code == 0, capsys.readouterr().err
+
+
+def test_the_licence_is_that_of_the_released_videos() -> None:
+    """Not the project's, whose other videos are under others."""
+    items = [{"video": {"licence": word}} for word in ("MIT", "Apache-2.0", "", "MIT")]
+    assert release_folder.licence_of(items[:1], "CC BY 4.0") == "MIT"
+    assert release_folder.licence_of(items, "CC BY 4.0") == "Apache-2.0; MIT"
+    assert release_folder.licence_of(items[2:3], "CC BY 4.0") == "CC BY 4.0"
+
+
+def test_the_pictures_say_what_is_so() -> None:
+    assert "largest group is b (2 of 5)" in release_plots.finding("category", {"a": 1, "b": 2, "c": 1, "d": 1})
+    assert "most are b (3 of 4)" in release_plots.finding("category", {"a": 1, "b": 3})
+    assert release_plots.finding("category", {"a": 2, "b": 2, "c": 1}) == (
+        "Items by category: 2 of 3 have 2 of 5 each, the most"
+    )
+
+
+def test_the_card_speaks_of_intervals_only_where_there_are_some(content: release_folder.Content) -> None:
+    text = release_folder.metadata(content)["README.md"].decode()
+    assert "without intervals, which need answers about two videos or more" in text
+    order = [
+        line.split("|")[1].strip() for line in text.splitlines() if line.startswith(("| easy", "| medium", "| hard"))
+    ]
+    assert order == sorted(order, key=["easy", "medium", "hard"].index) and order
