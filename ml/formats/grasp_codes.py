@@ -52,7 +52,8 @@ def question_about(codes: Iterable[str]) -> str:
     first = doubtful[0]
     could = ", ".join(f"{slug} ({scheme})" for scheme, slug in meanings(first).items())
     listed = ", ".join(doubtful)
-    return f"category: {listed} depends on the numbering scheme, {first} may be {could}; name it with {FLAG}."
+    depend = "depend" if len(doubtful) > 1 else "depends"
+    return f"category: {listed} {depend} on the numbering scheme, {first} may be {could}; name it with {FLAG}."
 
 
 def slugs_of(codes: Iterable[str], scheme: Scheme | None) -> dict[str, str]:

@@ -29,6 +29,8 @@ def test_exactly_the_codes_that_differ_are_asked_about() -> None:
             grasp_codes.slug_of(code, None)
         with pytest.raises(FormatError, match=f"{code} depends on the numbering scheme"):
             grasp_codes.slugs_of(["T1", code], None)
+    with pytest.raises(FormatError, match="G4, T3 depend on the numbering scheme"):
+        grasp_codes.slugs_of(["T3", "T1", "G4"], None)
     assert grasp_codes.slugs_of(["T1", "G2", "C3", "J4", "gaze_target"], None) == {
         "T1": "gaze_target", "G2": "gesture_type", "C3": "gaze_response_to_gesture", "J4": "cross_modal_dynamics",
         "gaze_target": "gaze_target",

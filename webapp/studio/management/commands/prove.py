@@ -31,7 +31,8 @@ class Command(StudioCommand):
             results = [self._prove(video) for video in _videos(options)]
         total = sum(result["proofs"] for result in results)
         standing = sum(result["standing"] for result in results)
-        self.screen.print(f"{standing} of {total} proofs stand, in {len(results)} videos.")
+        videos = f"{len(results)} video{'' if len(results) == 1 else 's'}"
+        self.screen.print(f"{standing} of {total} proofs stand, in {videos}.")
         if options["json"]:
             write_json(options["json"], results, several=True)
         if any("error" in result for result in results):

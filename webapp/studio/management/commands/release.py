@@ -55,7 +55,7 @@ class Command(StudioCommand):
                 "withdrawn": len(content.withdrawn),
                 "retired": len(content.retired),
             }
-        word = "Release" if new else "Nothing changed since" if options["number"] is None else "Release"
+        word = "Release" if new else "Nothing changed since release" if options["number"] is None else "Release"
         self.screen.print(f"{word} {release.number}: {counts['items']} items, {len(paths)} files in {out}")
         if options["json"]:
             write_json(
