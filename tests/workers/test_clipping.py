@@ -95,3 +95,20 @@ def test_a_run_that_is_gone_is_a_sentence(question: Question) -> None:
     run(str(job.id), "test@here", clipping.work, clipping.tidy)
     job.refresh_from_db()
     assert job.error == "The run that says who is where is gone; ask for the clip again."
+
+
+def test_a_job_that_is_over_leaves_another_ones_files_alone(question: Question, tmp_path: Path) -> None:
+    """A cancelled job's message comes again while the next job has stored half of the clip."""
+    clip = ensure_clip(question=question, bench=Bench.objects.create(project=question.project))
+    first = Job.objects.get(kind="clip")
+    jobs.cancel(job=first, user=None)
+    ensure_clip(question=question, bench=Bench.objects.get(project=question.project))
+    second = Job.objects.get(kind="clip", state="queued")
+    half = tmp_path / "frames.npz"
+    half.write_bytes(b"half of it")
+    storage.put(half, f"{clip.folder}/frames.npz")
+    run(str(first.id), "test@here", clipping.work, clipping.tidy)
+    assert storage.local_path(f"{clip.folder}/frames.npz").exists()  # type: ignore[union-attr]
+    jobs.cancel(job=second, user=None)
+    run(str(second.id), "test@here", clipping.work, clipping.tidy)
+    assert not storage.local_path(clip.folder).exists()  # type: ignore[union-attr]

@@ -26,6 +26,7 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.lib import storage
 from webapp.library.models import Project, Video
+from webapp.library.services import delete_video
 from webapp.tracks import acceptance, services
 from webapp.tracks.models import Run
 from workers import attempt
@@ -89,7 +90,7 @@ def accept(video: Video, folder: Path, **scene: Any) -> Run:
 
 def do(video: Video) -> Job:
     job = request_gestures(video=video, user=None)
-    attempt.run(str(job.id), "here@elsewhere", gesturing.work)
+    attempt.run(str(job.id), "here@elsewhere", gesturing.work, gesturing.tidy)
     job.refresh_from_db()
     return job
 
@@ -150,7 +151,7 @@ def test_an_attempt_that_starts_over_goes_on_after_the_finished_shots(
     assert job.state == "running"  # nobody's now
     with transaction.atomic():
         jobs.release(job=Job.objects.select_for_update().get(id=job.id), reason="The worker died.")
-    attempt.run(str(job.id), "here@elsewhere", gesturing.work)
+    attempt.run(str(job.id), "here@elsewhere", gesturing.work, gesturing.tidy)
     job.refresh_from_db()
     assert job.state == "done" and len(proposals(video)) == 2
     assert Scripted.shots == [0, 1, 1]
@@ -188,3 +189,18 @@ def test_what_is_missing_is_said_in_one_sentence(
     job = do(video)
     assert (job.state, job.error, job.result["reason"]) == ("failed", str(error), reason)
     assert proposals(video) == []
+
+
+def test_nothing_is_stored_beside_a_run_that_is_erased_meanwhile(video: Video, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Run.objects.get(video=video)
+    put = storage.put_folder
+
+    def late(folder: Path, name: str) -> None:
+        delete_video(video=video)
+        put(folder, name)
+
+    monkeypatch.setattr(storage, "put_folder", late)
+    job = request_gestures(video=video, user=None)
+    assert attempt.run(str(job.id), "here@elsewhere", gesturing.work, gesturing.tidy) == "gone"
+    there = storage.local_path(run.folder)
+    assert there is not None and not there.exists()

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 from django.core.files.storage import default_storage
 from django.db import transaction
@@ -187,24 +188,30 @@ def request_lint(*, project: Project, user: User | None) -> Job:
     return waiting or jobs.create(project=project, kind="lint", queue="cpu", user=user)
 
 
-def _name(project: Project) -> str:
-    return f"lint/{project.id}.json"
+def report_name(project_id: UUID) -> str:
+    """Where the store has the report."""
+    return f"lint/{project_id}.json"
 
 
 def keep(*, project: Project, found: Found) -> None:
-    """Store what the page shows: codes, questions, and sentences that tell nothing of a key."""
+    """Store what the page shows: codes, questions, and sentences that tell nothing of a key. Call inside `atomic`.
+
+    Of questions that are gone since they were read, say with a withdrawn video, nothing is kept.
+    """
+    Project.objects.select_for_update(no_key=True).get(id=project.id)  # nothing of it is withdrawn meanwhile
+    there = {str(id) for id in Question.objects.filter(id__in=found.ids).values_list("id", flat=True)}
     tree = {
         "at": timezone.now().isoformat(),
         "counts": found.report.counts,
         "items": found.report.items,
-        "findings": list(_kept(found)),
+        "findings": [row for row in _kept(found) if row["question"] is None or row["question"] in there],
         "of_code": dict(Counter(finding.code for finding in found.report.findings)),
     }
     with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
         path = Path(folder) / "lint.json"
         path.write_text(json.dumps(tree))
-        storage.delete_tree(_name(project))
-        storage.put(path, _name(project))
+        storage.delete_tree(report_name(project.id))
+        storage.put(path, report_name(project.id))
 
 
 def _kept(found: Found) -> Iterator[dict[str, Any]]:
@@ -220,18 +227,13 @@ def _kept(found: Found) -> Iterator[dict[str, Any]]:
             }
 
 
-def forget(project: Project) -> None:
-    """Take the stored report away: its project goes, or a video of it is withdrawn."""
-    storage.delete_tree(_name(project))
-
-
 def latest(project: Project) -> dict[str, Any] | None:
     """The last report as `bench/lint.html` shows it; None where there is none. Findings about questions that are gone
     or over are left out.
     """
-    if not default_storage.exists(_name(project)):
+    if not default_storage.exists(report_name(project.id)):
         return None
-    with storage.local(_name(project)) as path:
+    with storage.local(report_name(project.id)) as path:
         tree = json.loads(path.read_text())
     from ml.questions.lint.findings import CODES, SEVERITIES
 

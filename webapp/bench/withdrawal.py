@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from django.db.models import Q
 
-from webapp.bench.models import Clip, Release, ReleaseItem
+from webapp.bench import linting
+from webapp.bench.models import Clip, Question, Release, ReleaseItem
 from webapp.bench.releases import rewrite
 from webapp.library.models import Project, Video
 
@@ -24,4 +25,7 @@ def scrub(video: Video) -> list[str]:
     found.update(item=WITHDRAWN)
     for release in releases:
         rewrite(release=release, erased=True)
-    return [clip.folder for clip in Clip.objects.filter(video=video)] + [release.folder for release in releases]
+    folders = [clip.folder for clip in Clip.objects.filter(video=video)] + [release.folder for release in releases]
+    if Question.objects.filter(video=video).exists():
+        folders.append(linting.report_name(video.project_id))  # it quotes questions
+    return folders

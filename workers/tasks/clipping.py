@@ -11,6 +11,7 @@ from celery import Task
 from webapp.bench.models import Clip
 from webapp.jobs.broker import app
 from webapp.jobs.models import Job
+from webapp.jobs.services import LIVE
 from webapp.lib import storage
 from webapp.lib.errors import Refused
 from webapp.library.models import Video
@@ -84,6 +85,9 @@ def tracks(video: Video, wanted: dict[str, Any], index: Any) -> Any:
 
 
 def tidy(job: Job | None, folder: Path) -> None:
-    """A clip that did not come to be leaves no files."""
-    if job is not None and not Clip.objects.filter(id=job.parameters["clip"], ready=True).exists():
+    """A clip that did not come to be leaves no files; what another job has begun to store is that job's."""
+    if job is None:
+        return
+    others = Job.objects.filter(kind="clip", state__in=LIVE, parameters__clip=job.parameters["clip"]).exclude(id=job.id)
+    if not others.exists() and not Clip.objects.filter(id=job.parameters["clip"], ready=True).exists():
         storage.delete_tree(f"clips/{job.parameters['recipe']}")

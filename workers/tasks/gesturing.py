@@ -6,20 +6,25 @@ accepted meanwhile, who is where may be another matter altogether: everything is
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from celery import Task
 
 from webapp.jobs.broker import app
+from webapp.jobs.models import Job
 from webapp.lib import storage
 from webapp.lib.errors import Refused
 from webapp.library.models import Video
+from webapp.tracks.models import Run
 from workers.attempt import Attempt, run
+
+RUNS = "runs"  # in the job's folder: ids of the runs beside whose files something was stored
 
 
 @app.task(name="sightline.gestures", bind=True)
 def find_gestures(task: Task, job_id: str) -> str:
-    return run(job_id, task.request.hostname, work)
+    return run(job_id, task.request.hostname, work, tidy)
 
 
 def work(attempt: Attempt) -> None:
@@ -74,5 +79,15 @@ def look(attempt: Attempt, video: Video, spans: dict[int, list[tuple[int, int, i
     folder = attempt.folder / "result"
     folder.mkdir(exist_ok=True)
     write_json(folder / f"gestures-{name}.json", found)
+    with (attempt.folder / RUNS).open("a") as said:
+        said.write(f"{run_row.id}\n")
     storage.put_folder(folder, run_row.folder)
     return {**found, "spent": found["counts"]}
+
+
+def tidy(job: Job | None, folder: Path) -> None:
+    """Of a run that was erased while its gestures were stored nothing is left."""
+    said = folder / RUNS
+    for id in said.read_text().split() if said.exists() else ():
+        if not Run.objects.filter(id=id).exists():
+            storage.delete_tree(f"runs/{id}")

@@ -90,7 +90,11 @@ def rewrite(attempt: Attempt) -> None:
         attempt.progress("wait", 0.0)
         time.sleep(0.5)
     attempt.progress("write", 0.0)
-    archive = store(attempt, release_folder.content_of(release), release.id)
+    content = release_folder.content_of(release)
+    archive = store(attempt, content, release.id)
+    while (now := release_folder.content_of(release)) != content:  # something was withdrawn or retired meanwhile
+        content = now
+        archive = store(attempt, content, release.id)
     attempt.finish(told(release) | {"bytes": archive.stat().st_size})
 
 

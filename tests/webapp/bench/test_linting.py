@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.core.files.storage import default_storage
 from django.core.management import call_command
 
 from tests.webapp.bench.scene import Scene, make_questions
@@ -15,6 +16,7 @@ from webapp.bench import linting
 from webapp.bench.models import Question
 from webapp.jobs.models import Job
 from webapp.lib.errors import Refused
+from webapp.library.services import delete_video
 
 pytestmark = pytest.mark.django_db
 
@@ -88,15 +90,23 @@ def test_the_page_is_told_nothing_of_keys(scene: Scene) -> None:
     assert all(one["number"] is None for row in after["rows"] for one in row["some"])  # of the whole set only
 
 
-def test_there_is_nothing_to_show_before_the_first_check_or_after_it_is_forgotten(scene: Scene) -> None:
+def test_there_is_nothing_to_show_before_the_first_check_or_after_a_withdrawal(
+    scene: Scene, django_capture_on_commit_callbacks: Any
+) -> None:
     project = scene.video.project
     assert linting.latest(project) is None
     with pytest.raises(Refused, match="no question to check"):
         linting.lint_project(project)
     make_questions(scene)
-    linting.keep(project=project, found=linting.lint_project(project))
-    linting.forget(project)
+    found = linting.lint_project(project)
+    linting.keep(project=project, found=found)
+    assert default_storage.exists(linting.report_name(project.id))
+    with django_capture_on_commit_callbacks(execute=True):
+        delete_video(video=scene.video)
     assert linting.latest(project) is None
+    linting.keep(project=project, found=found)  # a check that was under way
+    with default_storage.open(linting.report_name(project.id)) as file:
+        assert {finding["question"] for finding in json.load(file)["findings"]} <= {None}
 
 
 def test_a_check_is_queued_once(scene: Scene, people: SimpleNamespace) -> None:
@@ -173,6 +183,18 @@ def test_a_project_is_linted_by_its_short_name(scene: Scene, no_studio: None, tm
     tree = json.loads(told.read_text())
     assert tree["questions"] == [1] and tree["items"] == 1
     assert lint_bench("nothing-of-that-name") == 2
+
+
+def test_questions_of_a_project_are_called_by_their_numbers(
+    scene: Scene, no_studio: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = make_questions(scene, 2)
+    same = {"text": first.text, "options": first.options, "key": first.key, "proof": first.proof}
+    Question.objects.filter(id=second.id).update(number=41, **same)
+    Question.objects.filter(id=first.id).update(number=17)
+    assert lint_bench("one") == 1
+    said = " ".join(capsys.readouterr().err.split())
+    assert "question 41: Question 17 asks the same" in said
 
 
 def test_items_are_imported_from_the_command_line(scene: Scene, no_studio: None, tmp_path: Path) -> None:
