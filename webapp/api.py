@@ -75,6 +75,17 @@ def not_storable(request: HttpRequest, error: DataError) -> HttpResponse:
     return _failure(request, 422, "The request holds a character or a number that cannot be stored.")
 
 
+@api.exception_handler(UnicodeEncodeError)
+def not_text(request: HttpRequest, error: UnicodeEncodeError) -> HttpResponse:
+    """Half of a surrogate pair, which JSON can say and no column holds, where nothing before refused it."""
+    return _failure(request, 422, "The request holds a character that cannot be stored.")
+
+
+@api.exception_handler(RecursionError)
+def too_deep(request: HttpRequest, error: RecursionError) -> HttpResponse:
+    return _failure(request, 422, "The request holds lists or objects that are nested too deeply.")
+
+
 @api.exception_handler(JobError)
 def wrong_job_state(request: HttpRequest, error: JobError) -> HttpResponse:
     return _failure(request, 409, str(error))
