@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from argparse import ArgumentParser
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,6 +15,8 @@ from webapp.studio.errors import BAD_INPUT, StudioError
 from webapp.studio.output import write_json
 
 COLOURS = {"error": "red", "warning": "yellow", "note": "dim"}
+OF_ANOTHER = ("contradicting_questions", "duplicate_question", "near_duplicate_question")  # these name one more item
+ITEM = re.compile(r"\b([Ii]tem) (\d+)\b")
 SHOWN = 200  # findings printed; --json has all
 
 
@@ -52,7 +55,7 @@ class Command(StudioCommand):
         except FormatError as error:
             self.screen.print(str(error), style="red", markup=False)
             return BAD_INPUT
-        self.show(report)
+        self.show(report, more.get("questions"))
         if options["json"]:
             write_json(options["json"], [{"source": options["source"], **report.tree(), **more}], several=False)
         code: int = report.exit_code
@@ -79,10 +82,21 @@ class Command(StudioCommand):
         found = linting.lint_project(project, world)
         return found.report, {"questions": found.numbers}
 
-    def show(self, report: Any) -> None:
+    def show(self, report: Any, numbers: list[int] | None) -> None:
+        """`numbers`: of a project's questions by position, which is how people know them."""
         for finding in report.findings[:SHOWN]:
-            where = "the set" if finding.item is None else f"item {finding.item}"
-            line = f"{finding.severity:7} {where}: {finding.sentence} ({finding.code})"
+            where, sentence = f"item {finding.item}", finding.sentence
+            if finding.item is None:
+                where = "the set"
+            elif numbers:
+                where = f"question {numbers[finding.item]}"
+                if finding.code in OF_ANOTHER:
+                    sentence = ITEM.sub(
+                        lambda found: f"{'Q' if found[1] == 'Item' else 'q'}uestion {numbers[int(found[2])]}",
+                        sentence,
+                        count=1,
+                    )
+            line = f"{finding.severity:7} {where}: {sentence} ({finding.code})"
             self.screen.print(line, style=COLOURS[finding.severity], markup=False)
         if len(report.findings) > SHOWN:
             self.screen.print(f"And {len(report.findings) - SHOWN} more; --json writes all.")
