@@ -73,12 +73,13 @@ def clip_row(clip: Clip | None) -> dict[str, Any] | None:
 
 
 def sentence_of(marks: Iterable[Mapping[str, Any]], names: Mapping[str, str], clock: Clock) -> str:
-    """What a proof rests on, for reviewers: "Rests on mutual gaze of Person 0 and Person 2 (3.0 to 5.0 s)." """
-    told = []
+    """What a proof rests on, for reviewers: "Rests on mutual gaze of Person 0 and Person 2 (3.0 to 5.0 s of the
+    video)."; the question beside it may count from the start of its clip."""
+    told: list[str] = []
     for mark in marks:
         parts = [(ROLES.index(role), names.get(person, "somebody"), role) for person, role in mark["participants"]]
         people = [name if role == "member" else f"{name} ({role})" for _, name, role in sorted(parts)]
         who = f"{', '.join(people[:-1])} and {people[-1]}" if len(people) > 1 else "".join(people)
-        span = f"{clock(mark['start']):.1f} to {clock(mark['end']):.1f} s"
+        span = f"{clock(mark['start']):.1f} to {clock(mark['end']):.1f} s{'' if told else ' of the video'}"
         told.append(f"{mark['type'].replace('_', ' ')} of {who or 'nobody'} ({span})")
     return f"Rests on {'; '.join(told)}." if told else ""

@@ -289,6 +289,7 @@ export class QuestionGuest {
       "When",
       question.start !== undefined && line("Asked about", [question.start, question.end]),
       line("Clip", this.clip),
+      this.clip[0] > 0 && h("p", { class: "dim", text: "Seconds in the question count from the start of its clip." }),
       question.clip && !question.clip.ready
         ? h("p", { class: "dim", text: question.clip.error || "The clip is not cut yet." })
         : null,

@@ -50,7 +50,8 @@ def test_a_question_goes_from_draft_to_accepted(people: Any, scene: Scene, as_us
     whole = post(as_user(people.rita), f"/questions/{question.id}/reveal").json()
     assert (whole["state"], whole["key"], whole["letter"]) == ("accepted", ["b"], "B")
     assert {answer["user"] for answer in whole["answers"]} == {"bob", "bea"}
-    assert whole["sentence"] == "Rests on gaze following of Person 0 (leader) and Person 2 (follower) (4.0 to 5.0 s)."
+    following = "gaze following of Person 0 (leader) and Person 2 (follower)"
+    assert whole["sentence"] == f"Rests on {following} (4.0 to 5.0 s of the video)."
     assert [(mark["id"], mark["start"], mark["end"]) for mark in whole["marks"]] == [(str(scene.following), 100, 125)]
     assert whole["reasoning"] == "Person 2 follows Person 0 from 4.0 s to 5.0 s."
 
