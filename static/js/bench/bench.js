@@ -65,6 +65,7 @@ function first(id) {
 }
 
 const some = (count, word) => `${count.toLocaleString("en")} ${word}${count === 1 ? "" : "s"}`;
+const BAD = { lint: ({ error }) => error > 0, prove: ({ standing, proofs }) => standing < proofs };
 const RESULTS = {
   generate: ({ questions, videos }) => `${some(questions, "new question")} from ${some(videos, "video")}.`,
   write: ({ questions, unsigned }) =>
@@ -79,7 +80,7 @@ const RESULTS = {
 /** Say what came of a job, and bring the page up to date. */
 async function tell({ id, kind }) {
   const { result } = await send("GET", `/api/v1/jobs/${id}`);
-  toast(RESULTS[kind]?.(result) ?? `${jobWord(kind)}: done.`);
+  toast(RESULTS[kind]?.(result) ?? `${jobWord(kind)}: done.`, BAD[kind]?.(result) ? "error" : "ok");
   await renew();
 }
 
