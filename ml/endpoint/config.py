@@ -64,7 +64,10 @@ class Config:
         read = {name: found.get(PREFIX + name, "").strip() for name in NAMES}
         if not read["URL"] or not read["MODEL"]:
             missing = " and ".join(PREFIX + name for name in ("URL", "MODEL") if not read[name])
-            raise NotConfigured(f"No multimodal endpoint is set up here: {missing} is missing from the environment.")
+            verb = "are" if " and " in missing else "is"
+            raise NotConfigured(
+                f"No multimodal endpoint is set up here: {missing} {verb} missing from the environment."
+            )
         return cls(
             url=_address(read["URL"]),
             model=read["MODEL"],

@@ -31,7 +31,7 @@ def test_what_is_missing_is_named(missing: str) -> None:
     name = f"SIGHTLINE_ENDPOINT_{missing}"
     with pytest.raises(NotConfigured, match=f"No multimodal endpoint is set up here: {name} is missing"):
         Config.from_environment(FINE | {name: " "})
-    with pytest.raises(NotConfigured, match="_URL and SIGHTLINE_ENDPOINT_MODEL"):
+    with pytest.raises(NotConfigured, match="_URL and SIGHTLINE_ENDPOINT_MODEL are missing"):
         Config.from_environment({})
 
 
