@@ -24,6 +24,17 @@ def check_target(where: str) -> None:
         raise StudioError(f"The results cannot be written to {where}: the folder cannot be written.")
 
 
+def check_new_folder(folder: Path) -> None:
+    """Raises StudioError unless the folder is empty or can be made, so that nothing is released into nowhere."""
+    if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
+        raise StudioError(f"{folder} is there already and holds something; name a new folder.")
+    above = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
+    if not above.is_dir():
+        raise StudioError(f"{folder} cannot be made: {above} is no folder.")
+    if not os.access(above, os.W_OK | os.X_OK):
+        raise StudioError(f"{folder} cannot be made: {above} cannot be written.")
+
+
 def write_json(where: str, objects: list[dict[str, Any]], *, several: bool) -> None:
     """Write to a file, or to standard output for `-`; the file appears when it is whole. Raises StudioError."""
     text = "".join(json.dumps(o) + "\n" for o in objects) if several else json.dumps(objects[0], indent=2) + "\n"

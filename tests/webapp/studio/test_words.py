@@ -19,7 +19,7 @@ from webapp.studio.errors import StudioError
 from webapp.studio.follow import bars
 from webapp.studio.lock import Lock
 from webapp.studio.management.commands.demo import local_time
-from webapp.studio.output import write_json
+from webapp.studio.output import check_new_folder, write_json
 
 
 @pytest.mark.parametrize(
@@ -117,3 +117,17 @@ def test_brackets_in_a_name_are_printed_as_they_are(capsys: pytest.CaptureFixtur
     with pytest.raises(SystemExit):
         Lost().handle()
     assert capsys.readouterr().err == "There is no file [b]x[/b] [/y].json.\n"
+
+
+def test_a_folder_for_a_release_is_looked_at_first(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "lost").symlink_to(tmp_path / "nowhere")
+    (tmp_path / "empty").mkdir()
+    for good in ("empty", "new", "new/two words/deep"):
+        check_new_folder(tmp_path / good)
+    for bad in (".", "file", "lost"):
+        with pytest.raises(StudioError, match="holds something; name a new folder"):
+            check_new_folder(tmp_path / bad)
+    for bad in ("file/new", "lost/new/er"):
+        with pytest.raises(StudioError, match=f"cannot be made: {tmp_path / bad.split('/')[0]} is no folder"):
+            check_new_folder(tmp_path / bad)

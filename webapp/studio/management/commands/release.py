@@ -11,7 +11,7 @@ from webapp.studio.attach import studio
 from webapp.studio.command import StudioCommand
 from webapp.studio.errors import StudioError
 from webapp.studio.follow import follow
-from webapp.studio.output import write_json
+from webapp.studio.output import check_new_folder, write_json
 
 
 class Command(StudioCommand):
@@ -39,8 +39,7 @@ class Command(StudioCommand):
         from webapp.exchange import release_folder
 
         out: Path = options["out"].absolute()
-        if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise StudioError(f"{out} is there already and holds something; name a new folder.")
+        check_new_folder(out)
         with studio(self.data, "release", ("cpu",)) as look_after:
             project = Project.objects.filter(slug=options["project"]).first()
             if project is None:
