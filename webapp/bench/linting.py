@@ -184,6 +184,7 @@ def request_lint(*, project: Project, user: User | None) -> Job:
     """Queue a check of the project's questions. Asked again while one waits, the answer is the same job."""
     if not Question.objects.filter(project=project, state__in=LOOKED_AT).exists():
         raise Refused("This project has no question to check.", "project")
+    Project.objects.select_for_update(no_key=True).get(id=project.id)  # of two requests the second sees the first
     waiting = Job.objects.filter(project=project, kind="lint", state=Job.State.QUEUED).first()
     return waiting or jobs.create(project=project, kind="lint", queue="cpu", user=user)
 

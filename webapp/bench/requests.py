@@ -30,6 +30,7 @@ def request_proofs(*, video: Video, user: User | None) -> Job:
 @transaction.atomic
 def request_proofs_of_project(*, project: Project, user: User | None) -> Job:
     """Queue a run of all proofs of a project, video after video."""
+    Project.objects.select_for_update(no_key=True).get(id=project.id)  # of two requests the second sees the first
     waiting = Job.objects.filter(project=project, video=None, kind="prove", state=Job.State.QUEUED).first()
     return waiting or jobs.create(project=project, kind="prove", queue="cpu", user=user)
 
@@ -69,5 +70,6 @@ def request_agreement(*, project: Project, user: User | None) -> Job:
     """Queue the computing of how far the raters of decided questions agree."""
     if not Question.objects.filter(project=project, answers__isnull=False).exists():
         raise Refused("Nobody has answered a question of this project yet.", "project")
+    Project.objects.select_for_update(no_key=True).get(id=project.id)  # of two requests the second sees the first
     live = Job.objects.filter(project=project, kind="agreement", state=Job.State.QUEUED).first()
     return live or jobs.create(project=project, kind="agreement", queue="cpu", user=user)

@@ -11,11 +11,12 @@ import pytest
 from django.db import connection, transaction
 
 from tests.webapp.bench.released import accept
-from tests.webapp.bench.scene import draft, make_questions, make_scene
+from tests.webapp.bench.scene import draft, make_questions, make_scene, say
 from webapp.accounts.models import Membership, User
-from webapp.bench import answering, proving, releases, services, withdrawal
+from webapp.bench import answering, linting, proving, releases, requests, services, withdrawal
 from webapp.bench.models import Answer, Question, Release
 from webapp.events.models import Event
+from webapp.jobs.models import Job
 from webapp.lib.errors import Refused, Stale
 from webapp.library.models import Video
 
@@ -112,6 +113,19 @@ def test_a_withdrawal_and_a_release_do_not_pass_each_other(people: SimpleNamespa
         last=lambda: Question.objects.filter(video=scene.video).delete(),
     )
     assert "Questions were changed" in said and not Release.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "ask",
+    [requests.request_proofs_of_project, requests.request_agreement, linting.request_lint],
+    ids=lambda ask: ask.__name__,
+)
+def test_of_two_clicks_the_second_finds_the_job_of_the_first(people: SimpleNamespace, ask: Callable[..., Job]) -> None:
+    scene = make_scene(people.one, people.alice)
+    say(make_questions(scene, 1)[0], people.bob, "b")
+    before = Job.objects.count()
+    at_once(lambda: ask(project=people.one, user=people.cora), lambda: ask(project=people.one, user=people.cora))
+    assert Job.objects.count() == before + 1
 
 
 def at_once(first: Callable[[], object], second: Callable[[], object], last: Callable[[], object] = bool) -> str:
