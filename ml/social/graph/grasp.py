@@ -108,6 +108,14 @@ def graph_file(graph: SocialGraph, name: str, numbers: dict[str, int] | None = N
     )
 
 
+FIRST = ("initiator", "leader")
+
+
+def _place(pair: tuple[str, str]) -> bool:
+    """Whoever leads stands first; the others keep their order. The layout tells roles of gestures by place alone."""
+    return pair[1] not in FIRST
+
+
 def _timeline(event: GraphEvent, number: dict[str, int]) -> TimelineEvent:
     leader, follower = event.who("leader"), event.who("follower")
     attributes = dict(event.attributes)
@@ -117,7 +125,7 @@ def _timeline(event: GraphEvent, number: dict[str, int]) -> TimelineEvent:
         type=event.type,
         start_time=event.start_s,
         end_time=event.end_s,
-        persons_involved=tuple(number[person] for person, _ in event.roles),
+        persons_involved=tuple(number[person] for person, role in sorted(event.roles, key=_place)),
         confidence=event.confidence,
         description=event.description,
         leader_id=number[leader[0]] if leader else None,

@@ -21,6 +21,7 @@ from ml.social.graph import GRASP_COMPAT, STRICT, GraphPreset, SocialGraph, buil
 from ml.social.graph.__main__ import main
 from ml.social.graph.graphml import to_graphml, to_networkx
 from ml.social.graph.grasp import events_of, graph_file
+from ml.social.graph.model import GraphEvent
 
 
 def files() -> tuple[EventsFile, GesturesFile]:
@@ -163,3 +164,25 @@ def test_files_of_two_videos_are_noted(folder: Path, capsys: Any) -> None:
     (folder / "gestures.json").write_text(json.dumps(build_gestures(gestures)))
     assert call(folder) == 0
     assert "linked all the same" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("type", "roles"), [("pointing", ("initiator", "target")), ("gaze_following", ("leader", "follower"))]
+)
+def test_whoever_leads_stands_first_in_whatever_order_roles_are_stored(type: str, roles: tuple[str, str]) -> None:
+    """The studio's persons come in the order of their ids; here the one who is pointed at comes first."""
+    source = "gesture" if type == "pointing" else "gaze"
+    event = GraphEvent(
+        id="1",
+        source=source,
+        type=type,
+        start_s=1.0,
+        end_s=2.0,
+        roles=(("a", roles[1]), ("b", roles[0])),
+        confidence=1.0,
+    )
+    file = graph_file(build([event], STRICT), "clip", {"a": 5, "b": 3})
+    assert file.events[0].persons_involved == (3, 5)
+    if source == "gesture":
+        tree = grasp_graph.build(file)["events"][0]
+        assert (tree["initiator_id"], tree["target_person_id"]) == (3, 5)
