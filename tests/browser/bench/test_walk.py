@@ -53,6 +53,7 @@ def test_an_item_walks_from_proposal_to_release(
     reviewer.goto(f"{studio.address}/p/one/bench/")
     reviewer.get_by_role("link", name="Adjudicate").click()
     reviewer.get_by_text("1 of 2 gave the key").wait_for()
+    reviewer.wait_for_load_state()  # before that nobody listens for keys
     reviewer.keyboard.press("a")  # a verdict needs a reason: the field takes the focus
     assert reviewer.evaluate("document.activeElement.id") == "id_reason"
     reviewer.keyboard.type("The second rater looked at the wrong person.")
@@ -74,6 +75,8 @@ def test_an_item_walks_from_proposal_to_release(
     admin = visit(crew.alice).page
     admin.goto(f"{studio.address}/p/one/bench/")
     admin.get_by_role("link", name="Releases").click()
+    admin.get_by_role("heading", name="Releases").wait_for()
+    admin.wait_for_load_state()
     admin.get_by_role("button", name="Cut the first release…").click()
     admin.get_by_label("Notes").fill("One question.")
     admin.get_by_role("button", name="Cut release 1", exact=True).click()
@@ -82,6 +85,7 @@ def test_an_item_walks_from_proposal_to_release(
     admin.get_by_text("Release 1 is cut.").wait_for()
     admin.locator("[data-release='1'] [data-open]").click()
     admin.get_by_role("heading", name="Release 1").wait_for()
+    admin.wait_for_load_state()
     assert admin.locator("[data-item]").count() == 1
     admin.get_by_role("button", name="Retire…").click()
     admin.get_by_label("Reason").fill("The clip shows a number, not people.")
