@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -127,11 +126,6 @@ def follow_clip(job: Job) -> None:
 
 
 # --- reading ---------------------------------------------------------------------------------------------------------
-
-
-def clip_clock(*, start: int, seconds: Seconds) -> Callable[[int], float]:
-    """Clip seconds of source frames, for a clip that begins with frame `start`: known before the clip is cut."""
-    return lambda frame: float(seconds[frame] - seconds[start])
 
 
 def stored_clock(clip: Clip) -> ClipClock:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from django.db.models import Q, QuerySet
 
 from ml.questions.taxonomy import CATEGORIES
 from webapp.accounts.models import User
 from webapp.bench.models import Answer, Question
+from webapp.lib import lists
 from webapp.library.models import Project
 
 PAGE_SIZE = 50
@@ -119,11 +119,9 @@ class Wanted:
             "origin": self.origin,
             "source": self.source,
             "stale": self.stale,
-            "sort": "" if self.sort == "newest" else self.sort,
-        } | changes
-        if values["sort"] == "newest":
-            values["sort"] = ""
-        return "?" + urlencode({name: value for name, value in values.items() if value})
+            "sort": self.sort,
+        }
+        return lists.address(values | changes)
 
     @property
     def here(self) -> str:

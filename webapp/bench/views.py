@@ -25,6 +25,7 @@ from webapp.events.models import Event
 from webapp.jobs.models import Job
 from webapp.jobs.services import LIVE
 from webapp.lib.errors import Refused
+from webapp.lib.lists import heads
 from webapp.library.models import Project
 
 JOB_KINDS = ("generate", "write", "prove", "agreement", "lint", "release")
@@ -83,14 +84,7 @@ def _columns(wanted: listing.Wanted) -> dict[str, dict[str, str]]:
         "category": ("category", "-category"),
         "state": ("state", "-state"),
     }
-    result = {}
-    for column, (first, second) in pairs.items():
-        sorted_by = wanted.sort in (first, second)
-        result[column] = {
-            "address": wanted.address(sort=second if wanted.sort == first else first),
-            "sort": ("descending" if wanted.sort == second else "ascending") if sorted_by else "none",
-        }
-    return result
+    return heads(wanted, pairs, listing.SORTS)
 
 
 def _side_context(project: Project, user: User, wanted: listing.Wanted, actions: list[Action]) -> dict[str, Any]:

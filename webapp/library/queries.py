@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode
 from uuid import UUID
 
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
@@ -22,6 +21,7 @@ from django.utils.dateparse import parse_datetime
 
 from webapp.accounts.access import Somebody, projects_of
 from webapp.jobs.models import Job
+from webapp.lib import lists
 from webapp.library.models import Project, Upload, Video
 
 PAGE_SIZE = 50
@@ -90,10 +90,8 @@ class Wanted:
 
     def address(self, **changes: str) -> str:
         """The query string of this list with some values changed; a change of anything goes back to the first page."""
-        values = {"q": self.text, "state": self.state, "left": self.left, "sort": self.sort} | changes
-        if values["sort"] == "newest":
-            values.pop("sort")
-        return "?" + urlencode({name: value for name, value in values.items() if value})
+        values = {"q": self.text, "state": self.state, "left": self.left, "sort": self.sort}
+        return lists.address(values | changes)
 
     @property
     def here(self) -> str:

@@ -17,6 +17,7 @@ from webapp.accounts.access import project_for, require_site_admin, video_for
 from webapp.accounts.models import User
 from webapp.accounts.pages import page, post_only, wants_part
 from webapp.lib.errors import Refused
+from webapp.lib.lists import heads
 from webapp.library import projects, queries, services
 from webapp.library.forms import NewProjectForm, ProjectForm, ProvenanceForm
 from webapp.library.listing import row_of
@@ -110,15 +111,7 @@ def _columns(wanted: queries.Wanted) -> dict[str, dict[str, str]]:
         "proposed": ("proposed", "-proposed"),
         "created": ("newest", "oldest"),
     }
-    result = {}
-    for column, (first, second) in pairs.items():
-        falls = queries.SORTS[wanted.sort][1]
-        sorted_by = wanted.sort in (first, second)
-        result[column] = {
-            "address": wanted.address(sort=second if wanted.sort == first else first),
-            "sort": ("descending" if falls else "ascending") if sorted_by else "none",
-        }
-    return result
+    return heads(wanted, pairs, queries.SORTS)
 
 
 @login_required
