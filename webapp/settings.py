@@ -67,6 +67,7 @@ INSTALLED_APPS = [
     "webapp.tracks",
     "webapp.events",
     "webapp.bench",
+    "webapp.audit",
     "webapp.jobs",
     "webapp.studio",
 ]

@@ -14,6 +14,7 @@ Action = Literal[
     "review",  # adjudicate, edit the consensus set, give verdicts
     "import",  # bring videos and files in
     "question",  # generate, edit, sign and open questions
+    "audit",  # bring responses of models in, start and finish audits, read their reports out
     "perceive",  # start perception, accept a run, change the rules that derive events
     "export",  # take data out, cut releases
     "manage_jobs",  # cancel and retry anybody's job
@@ -25,8 +26,8 @@ ROLES: tuple[Role, ...] = ("viewer", "annotator", "reviewer", "curator", "admin"
 ROLE_WORDS: dict[Role, str] = {
     "viewer": "sees everything in the project",
     "annotator": "also edits events and people, and answers questions",
-    "reviewer": "also sees the keys of questions and decides disputed ones",
-    "curator": "also imports, runs perception, accepts runs, makes questions and takes data out",
+    "reviewer": "also audits claims, sees the keys of questions and decides what is disputed",
+    "curator": "also imports, runs perception and audits, accepts runs, makes questions and takes data out",
     "admin": "also manages members, changes settings and deletes videos",
 }
 LEAST_ROLE: dict[Action, Role] = {
@@ -35,6 +36,7 @@ LEAST_ROLE: dict[Action, Role] = {
     "review": "reviewer",
     "import": "curator",
     "question": "curator",
+    "audit": "curator",
     "perceive": "curator",
     "export": "curator",
     "manage_jobs": "curator",
