@@ -43,22 +43,22 @@ __all__ = [
 
 KEY, VERSION = b"sightline.masks", 1
 GROUP = 256  # rows read together
+MOST_PIXELS = 1 << 15  # of a side
 KINDS = ("mask", "box")
 SIDES = ("x1", "y1", "x2", "y2")
-SCHEMA = pa.schema(
-    [
-        ("query", pa.string()),
-        ("object", pa.int32()),
-        ("frame", pa.int32()),
-        ("person", pa.int32()),
-        ("score", pa.float32()),
-        ("tracker_score", pa.float32()),
-        *((side, pa.float32()) for side in SIDES),
-        ("area", pa.int64()),
-        ("kind", pa.string()),
-        ("counts", pa.binary()),
-    ]
-)
+TYPES = {
+    "query": pa.string(),
+    "object": pa.int32(),
+    "frame": pa.int32(),
+    "person": pa.int32(),
+    "score": pa.float32(),
+    "tracker_score": pa.float32(),
+    **dict.fromkeys(SIDES, pa.float32()),
+    "area": pa.int64(),
+    "kind": pa.string(),
+    "counts": pa.binary(),
+}
+SCHEMA = pa.schema([pa.field(name, kind, nullable=False) for name, kind in TYPES.items()])
 PLAIN = ("query", "object", "frame", "person", "score", "tracker_score", "area", "kind")
 
 
@@ -103,7 +103,10 @@ def write(path: Path, masks: Masks, meta: dict[str, Any]) -> None:
     ]
     table = pa.table(arrays, schema=SCHEMA.with_metadata({KEY: about.encode()}))
     with whole(path) as part:
-        pq.write_table(table, part, row_group_size=GROUP, compression="zstd", use_dictionary=["query", "kind"])
+        pq.write_table(
+            table, part, row_group_size=GROUP, compression="zstd", use_dictionary=["query", "kind"],
+            write_page_checksum=True,
+        )  # fmt: skip
 
 
 def _refuse_what_cannot_be(masks: Masks, where: str) -> None:
@@ -149,9 +152,9 @@ def read(path: Path, queries: Sequence[str] | None = None, frames: tuple[int, in
         ]
         try:
             table = file.read_row_groups(groups)
-        except (pa.ArrowException, OSError) as error:
-            raise FormatError(f"{path.name}: it is damaged ({error}).") from error
-    columns = {name: np.asarray(table[name].to_numpy(zero_copy_only=False)) for name in table.column_names}
+            columns = {name: np.asarray(table[name].to_numpy(zero_copy_only=False)) for name in table.column_names}
+        except (pa.ArrowException, OSError, UnicodeError) as error:
+            raise FormatError(f"{path.name}: it is damaged.") from error
     given: dict[str, Any] = {
         **{name: columns[name].astype(np.int64) for name in ("object", "frame", "person", "area")},
         **{name: columns[name].astype(np.str_) for name in ("query", "kind")},
@@ -173,18 +176,25 @@ def _opened(path: Path) -> pq.ParquetFile:
     if not path.is_file():
         raise FormatError(f"{path.name}: there is no such file.")
     try:
-        return pq.ParquetFile(path)
+        return pq.ParquetFile(path, page_checksum_verification=True)
     except (pa.ArrowException, OSError) as error:
         raise FormatError(f"{path.name}: it is no masks file, or one that is cut off or damaged.") from error
 
 
 def _about(file: pq.ParquetFile, path: Path) -> dict[str, Any]:
     raw = (file.schema_arrow.metadata or {}).get(KEY)
-    if raw is None or file.schema_arrow.names != SCHEMA.names or file.schema_arrow.types != SCHEMA.types:
+    if raw is None or not file.schema_arrow.equals(SCHEMA):
         raise FormatError(f"{path.name}: it is a Parquet file, but none with masks.")
-    about = json.loads(raw)
-    if about["v"] != VERSION:
-        raise FormatError(f"{path.name}: it has version {about['v']} of the masks file; this program reads {VERSION}.")
+    try:
+        about = json.loads(raw)
+        version, (height, width), _ = about["v"], about["size"], about["meta"]
+        sound = all(isinstance(n, int) and 0 < n < MOST_PIXELS for n in (height, width))
+    except (ValueError, KeyError, TypeError) as error:
+        raise FormatError(f"{path.name}: what it says of itself is damaged.") from error
+    if not sound:
+        raise FormatError(f"{path.name}: its pictures would have {width!r} x {height!r} pixels.")
+    if version != VERSION:
+        raise FormatError(f"{path.name}: it has version {version!r} of the masks file; this program reads {VERSION}.")
     return about
 
 
