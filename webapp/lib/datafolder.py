@@ -41,6 +41,11 @@ def take_data_option(arguments: list[str]) -> list[str]:
             os.environ["SIGHTLINE_DATA"] = word.removeprefix("--data=")
         else:
             rest.append(word)
+    try:
+        os.environ.get("SIGHTLINE_DATA", "").encode()
+    except UnicodeEncodeError:
+        print(f"The data folder {os.environ['SIGHTLINE_DATA']!a} has a name that is no text in UTF-8.", file=sys.stderr)
+        raise SystemExit(2) from None
     return rest
 
 

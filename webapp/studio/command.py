@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import errno
+import os
 import sys
 from argparse import ArgumentParser
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +41,7 @@ class StudioCommand(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
+            check_words(options)
             if options.get("json"):
                 check_target(options["json"])
             code = self.work(**options)
@@ -60,6 +63,23 @@ class StudioCommand(BaseCommand):
     def work(self, **options: Any) -> int:
         """Do it; the exit code."""
         raise NotImplementedError
+
+
+def check_words(options: Mapping[str, Any]) -> None:
+    """Raises StudioError for a word that is no text, and no file there is: the database could not look for it."""
+    for value in options.values():
+        for word in value if isinstance(value, list) else [value]:
+            if isinstance(word, str) and not is_text(word) and not os.path.lexists(word):
+                raise StudioError(f"{word!a} is no text in UTF-8.")
+
+
+def is_text(word: str) -> bool:
+    """Whether a word of the command line could be decoded."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def about_files(error: OSError, data: Path) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ml.formats.plainfile import is_other
 from webapp.studio.errors import StudioError
 
 
@@ -18,6 +20,8 @@ def check_target(where: str) -> None:
         return
     if path.is_dir():
         raise StudioError(f"The results cannot be written to {where}: it is a folder.")
+    if is_other(path):
+        raise StudioError(f"The results cannot be written to {where}: it is no ordinary file.")
     if not path.parent.is_dir():
         raise StudioError(f"The results cannot be written to {where}: there is no folder {path.parent}.")
     if not os.access(path.parent, os.W_OK):
@@ -26,6 +30,7 @@ def check_target(where: str) -> None:
 
 def check_new_folder(folder: Path) -> None:
     """Raises StudioError unless the folder is empty or can be made, so that nothing is released into nowhere."""
+    _look_at(folder)
     if os.path.lexists(folder) and (not folder.is_dir() or any(folder.iterdir())):
         raise StudioError(f"{folder} is there already and holds something; name a new folder.")
     above = next(path for path in (folder, *folder.parents) if os.path.lexists(path))
@@ -33,6 +38,12 @@ def check_new_folder(folder: Path) -> None:
         raise StudioError(f"{folder} cannot be made: {above} is no folder.")
     if not os.access(above, os.W_OK | os.X_OK):
         raise StudioError(f"{folder} cannot be made: {above} cannot be written.")
+
+
+def _look_at(path: Path) -> None:
+    """Raises OSError where nothing can be called so: a name too long, a loop of links above it."""
+    with suppress(FileNotFoundError, NotADirectoryError):
+        path.lstat()
 
 
 def write_json(where: str, objects: list[dict[str, Any]], *, several: bool) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
@@ -12,6 +11,7 @@ from pathlib import Path
 
 from ml.formats import grasp_events, grasp_gaze
 from ml.formats.errors import FormatError
+from ml.formats.plainfile import read_file, write_file
 from ml.social.events import detect
 from ml.social.grasp import ASSUMED_ASPECT, events_file, scene_of
 from ml.social.presets import PRESETS, GraspCompat
@@ -35,7 +35,7 @@ def main(arguments: Sequence[str]) -> int:
 def run(source: Path, target: Path, preset: str, min_confidence: float | None) -> int:
     """Write the events of one gaze file; the number of events. The target appears complete or not at all."""
     rules = PRESETS[preset]
-    gaze = grasp_gaze.parse(source.read_bytes())
+    gaze = grasp_gaze.parse(read_file(source))
     if gaze.width is None and not isinstance(rules, GraspCompat):
         print("note: the file has no width and height, so the picture is taken as 16:9.", file=sys.stderr)
     scene = scene_of(gaze)
@@ -47,12 +47,7 @@ def run(source: Path, target: Path, preset: str, min_confidence: float | None) -
         "parameters": asdict(rules),
     }
     tree = grasp_events.build(events_file(gaze, events, extra, inclusive=isinstance(rules, GraspCompat)))
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        temporary.write_text(json.dumps(tree, indent=1, allow_nan=False) + "\n", encoding="utf-8")
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
+    write_file(target, (json.dumps(tree, indent=1, allow_nan=False) + "\n").encode())
     return len(events)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import Any
 
 from ml.formats import grasp_events, grasp_gestures, grasp_graph
 from ml.formats.errors import FormatError
+from ml.formats.plainfile import read_file, write_file
 from ml.social.graph import PRESETS, SocialGraph, build
 from ml.social.graph.graphml import to_graphml
 from ml.social.graph.grasp import events_of, graph_file, video_name
@@ -46,15 +46,15 @@ def run(events: Path, gestures: Path, output: Path, preset: str, graphml: Path |
     _same_video(events, gaze.video_path, gestures, found.video_path)
     graph = build(events_of(gaze, found), PRESETS[preset])
     tree = grasp_graph.build(graph_file(graph, video_name(gaze.video_path)))
-    _write(output, (json.dumps(tree, indent=1, allow_nan=False) + "\n").encode())
+    write_file(output, (json.dumps(tree, indent=1, allow_nan=False) + "\n").encode())
     if graphml is not None:
-        _write(graphml, to_graphml(graph))
+        write_file(graphml, to_graphml(graph))
     return graph
 
 
 def _read(path: Path, parse: Callable[[bytes], Any]) -> Any:
     try:
-        return parse(path.read_bytes())
+        return parse(read_file(path))
     except FormatError as error:
         raise _BadFile(f"{path}: {error}") from error
 
@@ -62,15 +62,6 @@ def _read(path: Path, parse: Callable[[bytes], Any]) -> Any:
 def _same_video(events: Path, one: str, gestures: Path, other: str) -> None:
     if video_name(one) != video_name(other):
         print(f"note: {events} is of {one!r}, {gestures} of {other!r}; they are linked all the same.", file=sys.stderr)
-
-
-def _write(target: Path, data: bytes) -> None:
-    temporary = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        temporary.write_bytes(data)
-        temporary.replace(target)
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _told(graph: SocialGraph, output: Path) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from webapp.studio.attach import studio
 from webapp.studio.command import StudioCommand
+from webapp.studio.errors import StudioError
 from webapp.studio.lookup import find_video
 from webapp.studio.output import check_target, write_json
 
@@ -33,6 +34,8 @@ class Command(StudioCommand):
     def work(self, **options: Any) -> int:
         from webapp.exchange.grasp_export import Export
 
+        if options["out"] == "-":
+            raise StudioError("--out is a file; the screen takes what --json says.")
         check_target(options["out"])
         out = Path(options["out"])
         with studio(self.data, "export"):

@@ -6,6 +6,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
+from ml.endpoint import EndpointError
 from ml.formats.errors import FormatError
 from ml.questions.taxonomy import SCHEMES
 from webapp.library.models import Project
@@ -52,7 +53,7 @@ class Command(StudioCommand):
         try:
             with ExitStack() as stack:
                 report, more = self.report(stack, options)
-        except FormatError as error:
+        except (FormatError, EndpointError) as error:
             self.screen.print(str(error), style="red", markup=False)
             return BAD_INPUT
         self.show(report, more.get("questions"))

@@ -88,6 +88,8 @@ def shares_of(text: str) -> dict[str, float]:
     found: dict[str, float] = {}
     for part in text.split(","):
         name, _, share = part.strip().partition("=")
+        if name in found:
+            raise StudioError(f"--splits names {name!r} twice.")
         try:
             found[name] = float(share or 1)
         except ValueError:
