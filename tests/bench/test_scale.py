@@ -23,10 +23,10 @@ VIDEOS, EVENTS, QUESTIONS = 46_158, 245_000, 290_000
 
 FILL = """
 INSERT INTO library_video (id, project_id, name, state, error, warnings, width, height, frames, duration_s, has_audio,
-    has_questions, has_pixels, shots, revision, next_person, proposed_count, reviewed_count, person_count,
+    has_questions, doubted, has_pixels, shots, revision, next_person, proposed_count, reviewed_count, person_count,
     source_recording, licence, consent_note, created)
 SELECT gen_random_uuid(), %(project)s, 'clip-' || n || '.mp4', 'ready', '', '[]', 1280, 720, 1450, 20 + n %% 100, false,
-    true, true, '[0]', 0, 4, n %% 9, 0, 4, 'show ' || n %% 7, '', '', now() - n * interval '1 minute'
+    true, 0, true, '[0]', 0, 4, n %% 9, 0, 4, 'show ' || n %% 7, '', '', now() - n * interval '1 minute'
 FROM generate_series(1, %(videos)s) n;
 INSERT INTO events_annotationset (id, video_id, kind, name)
 SELECT gen_random_uuid(), id, 'proposal', '' FROM library_video;
@@ -45,14 +45,14 @@ ANALYZE;
 FILL_QUESTIONS = """
 WITH v AS (SELECT id, row_number() OVER (ORDER BY name) AS n FROM library_video)
 INSERT INTO bench_question (id, project_id, video_id, number, category, difficulty, kind, text, options, key, letter,
-    proof, reasoning, start, "end", origin, template, provenance, state, round, stale, stale_why, doubted, stood, shown,
+    proof, reasoning, start, "end", origin, template, provenance, state, round, stale, stale_why, stood, shown,
     version, created, changed)
 SELECT gen_random_uuid(), %(project)s, v.id, q, (%(categories)s::text[])[1 + q %% 16],
     (ARRAY['easy','medium','hard'])[1 + q %% 3], 'single', 'Who follows at {{t:' || q || '}}?',
     '[{"id": "a", "text": "One"}, {"id": "b", "text": "Two"}]', '["b"]', (ARRAY['A','B','C','D'])[1 + q %% 4],
     '{"v": 1}', '', 0, 100, 'template', '', '{}', CASE WHEN q %% 20 < 12 THEN 'accepted' WHEN q %% 20 < 16 THEN
     'answering' WHEN q %% 20 < 17 THEN 'disputed' WHEN q %% 20 < 19 THEN 'draft' ELSE 'rejected' END, 1, q %% 97 = 0,
-    '', false, 0, 'Who follows at ' || q || '.0 s?', 1, now(), now()
+    '', 0, 'Who follows at ' || q || '.0 s?', 1, now(), now()
 FROM generate_series(1, %(questions)s) q JOIN v ON v.n = 1 + q %% %(videos)s;
 INSERT INTO bench_answer (id, question_id, round, user_id, chosen, special, "order", seconds, created)
 SELECT gen_random_uuid(), q.id, 1, u.id, '["b"]', '', '[]', 9, now()

@@ -64,7 +64,7 @@ def video_for(user: Somebody, video_id: UUID, action: Action) -> Video:
 # What edits need of a video. Written out, since the hot path of every save spends more on composing than on asking.
 LOCKED_VIDEO = """
 SELECT v.id, v.project_id, v.frames, v.shots, v.revision, v.next_person, v.proposed_count, v.reviewed_count,
-    v.has_questions
+    v.has_questions, v.doubted
 FROM library_video v
 WHERE v.id = %(video)s AND (%(admin)s OR EXISTS (
     SELECT FROM accounts_membership m

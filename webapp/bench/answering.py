@@ -44,7 +44,10 @@ SELECT q.id FROM (
       AND o.id NOT IN (SELECT a.question_id FROM bench_answer a WHERE a.user_id = %(user)s)
       AND o.id NOT IN (SELECT s.question_id FROM bench_keyseen s WHERE s.user_id = %(user)s)
     ORDER BY o.number OFFSET 0
-) c JOIN LATERAL (SELECT b.id, b.round FROM bench_question b WHERE b.id = c.id OFFSET 0) q ON true
+) c JOIN LATERAL (
+    SELECT b.id, b.round FROM bench_question b JOIN library_video v ON v.id = b.video_id
+    WHERE b.id = c.id AND (b.proof IS NULL OR b.stood >= v.doubted) OFFSET 0
+) q ON true
 WHERE (SELECT count(*) FROM bench_answer a WHERE a.question_id = q.id AND a.round = q.round)
     + (SELECT count(*) FROM bench_lease l WHERE l.question_id = q.id AND l.round = q.round
        AND l.until > %(now)s AND l.user_id <> %(user)s) < %(raters)s
@@ -84,7 +87,7 @@ def _held(project: Project, user: User) -> Lease | None:
     living = Lease.objects.filter(user=user, question__project=project, until__gt=timezone.now())
     for lease in living.select_related("question__video__blob", "question__video__run", "question__clip"):
         question = lease.question
-        if question.state == State.ANSWERING and not question.stale and lease.round == question.round:
+        if question.state == State.ANSWERING and not question.is_stale and lease.round == question.round:
             return lease
     return None
 
@@ -106,7 +109,7 @@ def waiting(*, project: Project, user: User) -> int:
 def _lease(question_id: UUID, user: User, raters: int) -> Lease | None:
     """A place of the question; None when an answer or an edit that ended just now left none."""
     question = services.locked_question(question_id)
-    if question.state != State.ANSWERING or question.stale or not _room(question, user, raters):
+    if question.state != State.ANSWERING or question.is_stale or not _room(question, user, raters):
         return None
     now = timezone.now()
     order = [option["id"] for option in question.options]
@@ -227,7 +230,7 @@ def settle(question: Question) -> None:
 
     Answers in words are for a person to judge. While a proof is in doubt nothing is decided.
     """
-    if question.state != State.ANSWERING or question.stale:
+    if question.state != State.ANSWERING or question.is_stale:
         return
     answers = list(Answer.objects.filter(question=question, round=question.round))
     if len(answers) < services.bench_of(question.project).raters:
@@ -326,7 +329,7 @@ def _check_verdict(question: Question, user: User, verdict: str, reason: str, fi
         raise Refused(f"Say why, in at most {MOST_REASON} characters.", "reason")
     if verdict != Adjudication.Verdict.EDIT and fields:
         raise Refused("Only the verdict edit changes the question.", "fields")
-    if verdict == Adjudication.Verdict.ACCEPT and question.stale:
+    if verdict == Adjudication.Verdict.ACCEPT and question.is_stale:
         raise Refused("Its proof does not stand now, so it cannot be accepted.", "verdict")
 
 

@@ -6,17 +6,17 @@ the number of the row a page starts after or ends before. Counts stop at a limit
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
 
 from ml.questions.taxonomy import CATEGORIES
 from webapp.accounts.models import User
-from webapp.bench.models import Answer, Question
+from webapp.bench.models import DOUBTED, Answer, Question
 from webapp.lib import lists
-from webapp.library.models import Project
+from webapp.library.models import Project, Video
 
 PAGE_SIZE = 50
 COUNT_LIMIT = 2_000
@@ -57,8 +57,9 @@ SORT_WORDS = {
 }
 LIST_FIELDS = (
     "project_id", "video_id", "number", "category", "difficulty", "kind", "shown", "origin", "state", "round", "stale",
-    "stale_why", "doubted", "start", "end", "signed_by_id", "video__name",
+    "stale_why", "start", "end", "signed_by_id", "video__name",
 )  # fmt: skip
+SHAKY = ExpressionWrapper(Q(stale=True) | DOUBTED, BooleanField())  # `Question.is_stale`, without reading proofs
 BLIND_STATES = {"disputed": "answering"}  # what a state looks like to whoever may still be asked
 
 
@@ -133,7 +134,7 @@ class Wanted:
 class Page:
     """Some questions in order, with the cursors of the pages beside them ("" where there is none)."""
 
-    questions: list[Question]
+    questions: Sequence[Question]
     wanted: Wanted
     count: int
     earlier: str = ""
@@ -161,12 +162,17 @@ def filtered(project: Project, wanted: Wanted, *, blind: bool) -> QuerySet[Quest
         source = wanted.source
         found = found.filter(Q(video__source_recording__icontains=source) | Q(video__name__icontains=source))
     if wanted.stale:
-        found = found.filter(stale=True)  # as is whatever is in doubt
+        # with the videos' ids at hand, indexes find both kinds; joined, neither
+        videos = list(Video.objects.filter(project=project, doubted__gt=0).values_list("id", flat=True))
+        fallen = Q(stale=True)
+        found = found.filter(fallen | Q(DOUBTED, video__in=videos) if videos else fallen)
     return found
 
 
 def question_page(project: Project, wanted: Wanted, *, blind: bool, size: int = PAGE_SIZE) -> Page:
-    """One page of the list: two queries. `blind`: for somebody who may not see whether a question is disputed."""
+    """One page of the list: two queries, a third where stale ones are asked for. `blind`: for somebody who may not see
+    whether a question is disputed.
+    """
     found = filtered(project, wanted, blind=blind)
     count = found[: COUNT_LIMIT + 1].count()
     column, falls = SORTS[wanted.sort]
@@ -177,7 +183,7 @@ def question_page(project: Project, wanted: Wanted, *, blind: bool, size: int = 
         found = found.filter(_beyond(column, at, falls))
     sign = "-" if falls else ""
     order = [sign + column] * bool(column) + [f"{sign}number"]
-    rows = list(found.select_related("video").order_by(*order).only(*LIST_FIELDS)[: size + 1])
+    rows = list(found.select_related("video").annotate(shaky=SHAKY).order_by(*order).only(*LIST_FIELDS)[: size + 1])
     more, rows = len(rows) > size, rows[:size]
     if back:
         rows.reverse()
@@ -223,7 +229,7 @@ def rows_of(page: Page, user: User, *, blind: bool) -> list[dict[str, Any]]:
 
 def _row(question: Question, mine: bool, *, blind: bool) -> dict[str, Any]:
     state = BLIND_STATES.get(question.state, question.state) if blind else question.state
-    stale = question.stale or question.doubted
+    stale = question.shaky  # type: ignore[attr-defined]
     return {
         "id": str(question.id),
         "number": question.number,

@@ -81,11 +81,24 @@ class Clip(models.Model):
 UNTOLD = (
     "stale",
     "stale_why",
-    "doubted",
     "stood",
     "shown",
     "changed",
 )  # what proofs and clocks work out again is no history
+
+
+OVER = ("rejected", "retired")
+DOUBTED = Q(proof__isnull=False, stood__lt=F("video__doubted")) & ~Q(state__in=OVER)  # as `Question.doubted` says
+
+
+class Questions(models.QuerySet["Question"]):
+    def standing(self) -> Questions:
+        """Neither stale nor in doubt."""
+        return self.filter(stale=False).exclude(DOUBTED)
+
+    def in_doubt(self) -> Questions:
+        """Whose proofs stood, and have to be run again."""
+        return self.filter(DOUBTED, stale=False, video__doubted__gt=0)
 
 
 @pghistory.track(
@@ -97,9 +110,10 @@ class Question(models.Model):
     """`options`: [{"id", "text", "value"}]; `key`: option ids (or [number], or [text] of an open item).
 
     `proof` is null where the key cannot be derived; then `signed_by` says whose word it is, and the item is free-form.
-    `doubted`: events, people or coverage changed since the proof was last run, so it counts as stale until it is run
-    again. `stale_why` names what changed since it last stood, which was at the video's revision `stood`. `letter` is
-    the key's place among the options as stored, A to Z ("" unless it is one option). `shown` is the text as lists print
+    `stale`: the proof did not stand when it was last run. It is in doubt where events, people or coverage were edited
+    since: an edit marks the video, not its questions (`Video.doubted`), and `is_stale` and `standing()` look there.
+    `stale_why` names what changed since it last stood, which was at the video's revision `stood`. `letter` is the
+    key's place among the options as stored, A to Z ("" unless it is one option). `shown` is the text as lists print
     and search it, times in video seconds.
     """
 
@@ -144,7 +158,6 @@ class Question(models.Model):
     round = models.PositiveSmallIntegerField(default=1)
     stale = models.BooleanField(default=False)
     stale_why = models.TextField(blank=True)
-    doubted = models.BooleanField(default=False)
     stood = models.BigIntegerField(default=0)
     shown = models.TextField(blank=True)
     version = models.PositiveIntegerField(default=1)
@@ -152,6 +165,8 @@ class Question(models.Model):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
     changed = models.DateTimeField(auto_now=True)
     changed_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, related_name="+")
+
+    objects = Questions.as_manager()
 
     class Meta:
         constraints = [
@@ -175,6 +190,16 @@ class Question(models.Model):
 
     def __str__(self) -> str:
         return f"Question {self.number}"
+
+    @property
+    def doubted(self) -> bool:
+        """What its proof rests on was edited since it last stood, and it was not run again. Looks at the video."""
+        return self.proof is not None and self.state not in OVER and self.stood < self.video.doubted
+
+    @property
+    def is_stale(self) -> bool:
+        """Its proof does not stand, or is in doubt."""
+        return self.stale or self.doubted
 
 
 class Lease(models.Model):

@@ -1,6 +1,6 @@
 """Running proofs: which questions of a video stand, and what changed for those that do not.
 
-    doubt      web: an edit moved a fact; the video's proven questions count as stale from that moment on
+    doubt      web: an edit moved a fact; the video's proven questions count as stale from that revision on
     prove      worker: run the proofs of a video again and write what came out, unless it was edited meanwhile
     mark_new   web: a question that was just made or edited
 
@@ -21,14 +21,14 @@ from ml.formats.errors import FormatError
 from ml.questions.facts import Facts
 from webapp.bench import happenings, wording
 from webapp.bench.facts import facts_of
-from webapp.bench.models import Question
+from webapp.bench.models import OVER, Question
 from webapp.events.services import Change
+from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.lib.errors import Refused
 from webapp.library.models import Video
 
 State = Question.State
-OVER = (State.REJECTED, State.RETIRED)
 TRIES = 5
 FACT_OF_EVENT = ("type", "start", "end", "participants", "details", "edited", "confidence", "modality", "set")
 FACT_OF_PERSON = ("number", "merged_into")
@@ -75,25 +75,27 @@ def judge(proof: Any, facts: Facts) -> Verdict:
 
 
 def doubt(video: Video, kind: str, changes: Sequence[Change]) -> None:
-    """Put the video's proven questions in doubt if the edit moved a fact. Called with the video's row locked.
+    """Put the video's proven questions in doubt if the edit moved a fact. Called with the video's row locked, before
+    the ledger writes it.
 
-    One statement, and none for a video without questions; a job that runs the proofs again is asked for when the first
-    of them falls into doubt, since until it has run another one would find nothing new.
+    However many questions there are, it is one number in that row. A job that runs the proofs again is asked for when
+    the video falls into doubt; until it has run, another one would find nothing new.
     """
     if not video.has_questions or not moves_facts(kind, changes):
         return
-    fresh = Question.objects.filter(video_id=video.id, doubted=False, proof__isnull=False).exclude(state__in=OVER)
-    if fresh.update(stale=True, doubted=True):
-        from webapp.bench.requests import request_proofs
-
-        request_proofs(video=video, user=None)
+    known, video.doubted = video.doubted, video.revision
+    if not known:
+        jobs.create_once(project_id=video.project_id, video_id=video.id, kind="prove", queue="cpu")
 
 
 def follow_proofs(job: Job) -> None:
     """A run that failed or was cancelled leaves its video's questions stale, and the next edit asks for another run."""
     if job.video_id is not None and job.state in (Job.State.FAILED, Job.State.CANCELLED):
         why = f"Its proof could not be run again: {job.error or 'that was cancelled.'}"
-        Question.objects.filter(video_id=job.video_id, doubted=True).update(doubted=False, stale_why=why)
+        doubted = Video.objects.values_list("doubted", flat=True).get(id=job.video_id)
+        shaken = Question.objects.filter(video_id=job.video_id, proof__isnull=False, stood__lt=doubted)
+        shaken.exclude(state__in=OVER).update(stale=True, stale_why=why)
+        Video.objects.filter(id=job.video_id).update(doubted=0)
 
 
 def moves_facts(kind: str, changes: Sequence[Change]) -> bool:
@@ -153,12 +155,17 @@ def _write(video: Video, revision: int, verdicts: Verdicts) -> Proved | None:
     """Keep the verdicts; None when the video was edited since. A question edited since has a verdict of its own."""
     from webapp.bench import answering, services
 
-    if services.locked_video(video.id).revision != revision:
+    locked = services.locked_video(video.id)
+    if locked.revision != revision:
         return None
     result = Proved(video.id, revision)
+    was, locked.doubted = locked.doubted, 0
+    if was:
+        locked.save(update_fields=["doubted"])
     rows = Question.objects.select_for_update(of=("self",)).filter(id__in=list(verdicts)).select_related("video")
     for question in rows.order_by("number"):
         version, verdict = verdicts[question.id]
+        question.video.doubted = was
         if question.version != version or question.state in OVER:
             continue
         before = _keep(question, verdict, revision, result)
@@ -171,7 +178,7 @@ def _write(video: Video, revision: int, verdicts: Verdicts) -> Proved | None:
 
 def _keep(question: Question, verdict: Verdict, revision: int, result: Proved) -> bool:
     """Write one verdict and count it; whether the question was stale before."""
-    before, said = question.stale, question.stale_why
+    before, said = question.is_stale, question.stale_why
     result.proofs += 1
     result.standing += verdict.stands
     if not verdict.stands:
@@ -180,10 +187,10 @@ def _keep(question: Question, verdict: Verdict, revision: int, result: Proved) -
         result.fell.append((question.number, verdict.why))
     elif verdict.stands and said:
         result.rose.append(question.number)
-    question.stale, question.stale_why, question.doubted = not verdict.stands, verdict.why, False
+    question.stale, question.stale_why, question.video.doubted = not verdict.stands, verdict.why, 0
     if verdict.stands:
         question.stood = revision
-    question.save(update_fields=["stale", "stale_why", "doubted", "stood"])
+    question.save(update_fields=["stale", "stale_why", "stood"])
     return before
 
 
@@ -193,7 +200,7 @@ def mark_new(questions: Sequence[Question], video: Video, *, trusted: bool) -> N
     `trusted`: whoever made the proof ran it; that is believed while the video is as it was then.
     """
     for question in questions:
-        question.stale, question.stale_why, question.doubted, question.stood = False, "", False, video.revision
+        question.stale, question.stale_why, question.stood = False, "", video.revision
     proven = [(question, question.proof) for question in questions if question.proof is not None]
     behind = [(q, proof) for q, proof in proven if not trusted or proof.get("revision") != video.revision]
     if not behind:

@@ -17,13 +17,12 @@ from webapp.accounts.models import User
 from webapp.accounts.permissions import Role
 from webapp.bench import answering, clips, quotas, services, wording
 from webapp.bench.access import may_see_keys
-from webapp.bench.models import Adjudication, Answer, Lease, Question
+from webapp.bench.models import OVER, Adjudication, Answer, Lease, Question
 from webapp.events.models import Event
 from webapp.library.models import Project, Video
 
 State = Question.State
 DECIDED = (State.ACCEPTED, State.RESERVE, State.REJECTED, State.RETIRED)
-OVER = (State.REJECTED, State.RETIRED)
 OPEN = (State.ANSWERING, State.DISPUTED)
 MOST_OF_VIDEO = 1000
 
@@ -66,7 +65,7 @@ def blind(question: Question, user: User, *, order: list[str] | None = None) -> 
         "text": wording.printed(question.text, names, clock),
         "options": [{"id": o["id"], "text": wording.printed(o["text"], names, clock)} for o in options],
         "state": public_state(question, role_in(user, question.project_id) or "viewer"),
-        "stale": question.stale,
+        "stale": question.is_stale,
         "video": str(question.video_id),
         "video_name": question.video.name,
         "clip": wording.clip_row(clip),
@@ -181,7 +180,9 @@ def _adjudication(said: Adjudication) -> dict[str, Any]:
 
 def of_video(video: Video, role: Role) -> list[dict[str, Any]]:
     """A video's questions by number, as its workspace lists them: no keys. One query."""
-    found = Question.objects.filter(video=video).exclude(state=State.REJECTED).order_by("number")
+    found = Question.objects.filter(video=video).exclude(state=State.REJECTED).order_by("number")[:MOST_OF_VIDEO]
+    for question in found:
+        question.video = video
     return [
         {
             "id": str(question.id),
@@ -192,11 +193,11 @@ def of_video(video: Video, role: Role) -> list[dict[str, Any]]:
             "kind": question.kind,
             "text": question.shown,
             "state": public_state(question, role),
-            "stale": question.stale,
+            "stale": question.is_stale,
             "start": question.start,
             "end": question.end,
         }
-        for question in found[:MOST_OF_VIDEO]
+        for question in found
     ]
 
 
@@ -245,9 +246,16 @@ def dashboard(project: Project, user: User, role: Role) -> dict[str, Any]:
         "settings": settings_row(bench),
         "quotas": quotas.table(bench, tally),
         "agreement": bench.agreement if may_see_keys(role) else {},  # of few answers it would tell who disagreed
-        "stale": Question.objects.filter(project=project, stale=True).exclude(state__in=OVER).count(),
+        "stale": stale_count(project),
         "waiting": answering.waiting(project=project, user=user),
     }
+
+
+def stale_count(project: Project) -> int:
+    """How many questions that are not over have no proof that stands; two queries."""
+    found = Question.objects.filter(project=project)
+    fallen = found.filter(stale=True).exclude(state__in=OVER).count()
+    return fallen + found.in_doubt().filter(video__project=project).count()
 
 
 def settings_row(bench: Any) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from ml.questions.lint.findings import CODES
 from webapp.accounts.models import User
 from webapp.bench import freezing, services
 from webapp.bench.linting import OPEN_CODES
-from webapp.bench.models import Bench, Question, Release, ReleaseItem
+from webapp.bench.models import DOUBTED, Bench, Question, Release, ReleaseItem
 from webapp.events.services import storable
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
@@ -149,13 +149,13 @@ def accepted(project: Project) -> Any:
 
 def releasable(project: Project) -> Any:
     """Accepted questions that stand and whose clips are cut, by number."""
-    found = accepted(project).filter(stale=False, doubted=False, clip__ready=True)
+    found = accepted(project).standing().filter(clip__ready=True)
     return found.select_related("video__project", "video__blob", "video__run", "clip", "signed_by").order_by("number")
 
 
 def left_out(project: Project) -> dict[str, int]:
     """Accepted questions that cannot be released now, by why."""
-    stale = Q(stale=True) | Q(doubted=True)
+    stale = Q(stale=True) | DOUBTED
     counts: dict[str, int] = accepted(project).aggregate(
         # in this order: a later filter's "stale" would be taken for an earlier count of that name
         no_clip=Count("id", filter=~stale & (Q(clip=None) | Q(clip__ready=False))),

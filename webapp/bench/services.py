@@ -84,7 +84,7 @@ def let_in(bench: Bench) -> int:
     """Accept what the reserve holds and the quotas have room for now, lowest number first. Its row is locked."""
     room = Room.of(bench, ACCEPTED)
     found = Question.objects.select_for_update(of=("self",), skip_locked=True).select_related("video")
-    waiting = found.filter(project=bench.project_id, state=State.RESERVE, stale=False)
+    waiting = found.filter(project=bench.project_id, state=State.RESERVE).standing()
     chosen = [
         question.id
         for question in waiting.order_by("number")

@@ -53,7 +53,7 @@ KINDS = (
 RECORD = """
 WITH counted AS (
     UPDATE library_video v
-    SET revision = %(revision)s, proposed_count = %(proposed)s, reviewed_count = %(reviewed)s,
+    SET revision = %(revision)s, doubted = %(doubted)s, proposed_count = %(proposed)s, reviewed_count = %(reviewed)s,
         person_count = CASE WHEN %(persons_changed)s
             THEN (SELECT count(*) FROM tracks_person p WHERE p.video_id = v.id AND p.merged_into_id IS NULL)
             ELSE person_count END
@@ -71,7 +71,8 @@ _followers: list[Follower] = []
 def follow(follower: Follower) -> None:
     """Have a function called with the video, the kind and the changes of every edit, in the edit's transaction.
 
-    The video's row is locked then. It is on the path of every save: nothing slow, and nothing at all for most edits.
+    The video's row is locked then and about to be written, `doubted` with it. It is on the path of every save: nothing
+    slow, and nothing at all for most edits.
     """
     _followers.append(follower)
 
@@ -138,9 +139,12 @@ def record(
         created=timezone.now(),
         changes=[{"kind": k, "id": i, "before": before, "after": after} for k, i, before, after in changes],
     )
+    for follower in _followers:
+        follower(video, kind, changes)
     values: dict[str, Any] = {
         "video": video.id,
         "revision": video.revision,
+        "doubted": video.doubted,
         "proposed": video.proposed_count,
         "reviewed": video.reviewed_count,
         "persons_changed": any(kind == "person" for kind, _, _, _ in changes),
@@ -153,8 +157,6 @@ def record(
     }
     with connection.cursor() as cursor:
         cursor.execute(RECORD, values)
-    for follower in _followers:
-        follower(video, kind, changes)
     return edit
 
 

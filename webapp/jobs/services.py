@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID, uuid4
 
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from webapp.accounts.models import User
@@ -82,6 +82,39 @@ def create(
     )
     enqueue(job=job)
     return job
+
+
+# A queued job with all columns at their defaults, unless one like it waits already
+CREATE_ONCE = """
+INSERT INTO jobs_job (id, project_id, video_id, kind, queue, parameters, state, stage, share, stages, log,
+    result, error, worker, attempts, cancel_requested, created)
+SELECT %(id)s, %(project)s, %(video)s, %(kind)s, %(queue)s, '{}', 'queued', '', 0, '[]', '', '{}', '', '', 0, false,
+    %(now)s
+WHERE NOT EXISTS (SELECT 1 FROM jobs_job j WHERE j.video_id = %(video)s AND j.kind = %(kind)s AND j.state = 'queued')
+"""
+
+
+def create_once(*, project_id: UUID, video_id: UUID, kind: str, queue: str) -> bool:
+    """On the path of saves: a queued job nobody asked for, unless one of its kind waits for the video: one statement.
+
+    Its message goes out a moment after the commit, from a thread: whoever saves does not wait for the broker. Lost with
+    the process, it is sent again like any other (`resend_waiting`).
+    """
+    id, now = uuid4(), timezone.now()
+    values: dict[str, Any] = {
+        "id": id,
+        "project": project_id,
+        "video": video_id,
+        "kind": kind,
+        "queue": queue,
+        "now": now,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(CREATE_ONCE, values)
+        made = cursor.rowcount == 1
+    if made:
+        transaction.on_commit(lambda: broker.send_soon(kind=kind, job_id=str(id), queue=queue))
+    return made
 
 
 def forget_done(*, like: Job) -> None:

@@ -92,6 +92,9 @@ class Video(models.Model):
     has_questions = models.BooleanField(
         default=False, help_text="Edits of facts put the proofs of its questions in doubt."
     )
+    doubted = models.BigIntegerField(
+        default=0, help_text="Revision that last moved what proofs rest on; 0 once they were run again."
+    )
     source_recording = models.CharField(max_length=255, blank=True)
     licence = models.CharField(max_length=200, blank=True)
     consent_note = models.TextField(blank=True)
@@ -109,6 +112,7 @@ class Video(models.Model):
             models.Index(fields=["project", "duration_s", "id"], name="video_by_duration"),
             models.Index(fields=["project", "-proposed_count", "id"], name="video_by_proposed"),
             models.Index(fields=["project", "state", "-created"], name="video_by_state"),
+            models.Index(fields=["project"], name="video_doubted", condition=Q(doubted__gt=0)),  # stale questions
             GinIndex(OpClass(Upper("name"), name="gin_trgm_ops"), name="video_name_words"),  # the list's search
         ]
 

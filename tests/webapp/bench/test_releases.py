@@ -88,8 +88,10 @@ def test_released_items_keep_their_letters(scene: Scene, people: SimpleNamespace
 
 def test_what_is_stale_or_has_no_clip_is_left_out_and_counted(scene: Scene, people: SimpleNamespace) -> None:
     stale, doubted, clipless, fine = accept(scene, 4)
+    revision = scene.video.revision + 1  # of an edit after the others were proven again
+    Video.objects.filter(id=scene.video.id).update(doubted=revision)
+    Question.objects.exclude(id=doubted.id).update(stood=revision)
     Question.objects.filter(id=stale.id).update(stale=True)
-    Question.objects.filter(id=doubted.id).update(doubted=True)
     Question.objects.filter(id=clipless.id).update(clip=None)
     release = cut(people.one)
     assert [one.question_id for one in release.items.all()] == [fine.id]
@@ -116,7 +118,7 @@ def test_nothing_new_is_no_release(scene: Scene, people: SimpleNamespace) -> Non
 def test_a_clip_that_prints_other_numbers_is_cut_again_first(scene: Scene, people: SimpleNamespace) -> None:
     accept(scene, 1)
     scene.edit("person.merge", scene.people[2].id, scene.people[2].version, into=str(scene.people[1].id))
-    Question.objects.update(stale=False, doubted=False)
+    Video.objects.update(doubted=0)
     with pytest.raises(
         Refused, match="Question 1 cannot be printed: Its clip prints P2 for Person 1; have the clip cut"
     ):
