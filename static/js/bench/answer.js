@@ -21,7 +21,7 @@ const HINTS = {
 useSprite(page.sprite);
 const api = new Api(page.api);
 const outbox = new Outbox({ api, user: page.user.id });
-const login = new LoginAgain({ api, user: page.user, onlogin: () => (outbox.kick(), ask()) });
+const login = new LoginAgain({ api, user: page.user, onlogin: () => (outbox.kick(), task ? watchClip(Date.now()) : ask()) });
 const clip = new ClipPlayer($("[data-clip]"));
 let task = null; // what is being answered: {question, chosen, special, shown}
 let asking = 0; // timer of the next try
@@ -40,7 +40,7 @@ async function ask() {
     return wait("The studio cannot be reached. The next question comes as soon as it answers.");
   }
   const { status, data } = answer;
-  if (status === 401) return void login.open("You were logged out. Log in to go on.");
+  if (status === 401) return loggedOut();
   if (status !== 200) return wait(data?.error ?? `The studio answered ${status}.`, status >= 500);
   if (!data.question) return nothing(data);
   begin(data);
@@ -50,6 +50,10 @@ function wait(sentence, again = true) {
   clip.clear();
   show("waiting", { title: "One moment", sentence });
   if (again) asking = setTimeout(ask, AGAIN_MS);
+}
+
+function loggedOut() {
+  login.open("You were logged out. Log in to go on.");
 }
 
 function nothing({ why }) {
@@ -78,7 +82,7 @@ function begin(found) {
 /** Play the clip, or wait until it is cut; the question is shown with the first picture, and its time begins there. */
 function watchClip(since, looks = 0) {
   const { clip: piece } = task.question;
-  if (piece?.ready) return clip.load(clipUrl(piece), reveal);
+  if (piece?.ready) return clip.load(clipUrl(piece), { shown: reveal, failed: () => clipFailed(task) });
   if (piece?.error) {
     clip.say(`The clip could not be cut: ${piece.error}`, "failed");
     return reveal();
@@ -89,6 +93,7 @@ function watchClip(since, looks = 0) {
     try {
       const { status, data } = await api.ask("POST", page.next, {});
       if (task !== waited) return;
+      if (status === 401) return loggedOut();
       if (status === 200 && data.question?.id === task.question.id) task.question.clip = data.question.clip;
       else if (status === 200) return again(data);
     } catch {
@@ -96,6 +101,24 @@ function watchClip(since, looks = 0) {
     }
     if (task === waited) watchClip(since, looks + 1);
   }, CLIP_MS[Math.min(looks, CLIP_MS.length - 1)]);
+}
+
+/** The file did not come: a lost connection or login is waited for, what cannot be played is for the rater to say. */
+async function clipFailed(waited) {
+  const { clip: piece } = waited.question;
+  const asked = { headers: { Range: "bytes=0-0" }, cache: "no-store", redirect: "manual" };
+  const answer = await fetch(clipUrl(piece), asked).catch(() => null);
+  if (task !== waited) return;
+  if (answer?.type === "opaqueredirect") {
+    clip.say("The clip comes once you are logged in again.", "loading");
+    return loggedOut(); // the way to the login page
+  }
+  if (answer?.ok || answer?.status === 404) {
+    clip.say(answer.ok ? "The clip cannot be played in this browser." : "The clip is not there.", "failed");
+    return reveal();
+  }
+  clip.say("The clip does not come. It is asked for again by itself.", "loading", Date.now());
+  setTimeout(() => task === waited && watchClip(Date.now()), AGAIN_MS);
 }
 
 /** The place ran out while the clip was being cut: take what there is now. */
@@ -116,6 +139,7 @@ function reveal() {
   $("#ask-options").replaceChildren(...fields(question));
   draw();
   show("question");
+  $("#ask-form").scrollTop = 0; // a browser remembers where the question before was scrolled to
   task.shown = performance.now();
   if (["number", "open"].includes(question.kind)) $("#ask-options :is(input, textarea)").focus();
   else $("#ask-text").focus({ preventScroll: true });
@@ -141,7 +165,14 @@ function fields(question) {
     ];
   if (question.kind === "open")
     return [
-      h("textarea", { class: "ask-open", rows: 4, maxlength: 2000, "aria-label": "Your answer", oninput: typed }),
+      h("textarea", {
+        class: "ask-open",
+        rows: 4,
+        maxlength: 2000,
+        dir: "auto",
+        "aria-label": "Your answer",
+        oninput: typed,
+      }),
     ];
   return question.options.map(({ id, text }, k) =>
     h(

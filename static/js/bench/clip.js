@@ -8,6 +8,7 @@ const STALL_MS = 4000;
 export class ClipPlayer {
   #waiting = 0; // timer of the seconds that are counted while the clip is not there
   #shown = null; // what is called when the first picture is on the screen
+  #failed = null; // what is called instead when the file does not come or cannot be played
 
   /** @param {HTMLElement} root the element with `data-clip`, as in `bench/clip.html` */
   constructor(root) {
@@ -33,14 +34,19 @@ export class ClipPlayer {
     video.addEventListener("loadeddata", () => this.#ready());
     video.addEventListener("click", () => this.toggle());
     video.addEventListener("error", () => {
-      if (video.getAttribute("src")) this.say("The clip cannot be played in this browser.", "failed");
+      if (!video.getAttribute("src")) return;
+      const failed = this.#failed;
+      this.#failed = null;
+      if (failed) failed();
+      else this.say("The clip cannot be played in this browser.", "failed");
     });
   }
 
-  /** Play the clip at an address; `shown` is called once, when its first picture can be seen. */
-  load(url, shown = null) {
+  /** Play the clip at an address; `shown` is called once, when its first picture can be seen, else `failed`. */
+  load(url, { shown = null, failed = null } = {}) {
     this.#stopWaiting();
     this.#shown = shown;
+    this.#failed = failed;
     this.root.dataset.state = "loading";
     this.video.src = url;
     const slow = setTimeout(() => {
