@@ -9,29 +9,29 @@
 
 const NAME = "sightline-edits";
 const STORE = "queue";
-const NOTE = "sightline-edit ";
+const NOTE = "sightline-edit "; // and the name of the database, where it is another page's
 
-function note(edit) {
+function note(front, edit) {
   try {
-    localStorage.setItem(NOTE + edit.id, JSON.stringify({ at: performance.timeOrigin + performance.now(), edit }));
+    localStorage.setItem(front + edit.id, JSON.stringify({ at: performance.timeOrigin + performance.now(), edit }));
   } catch (error) {
     console.warn("An edit could not be noted before it is written.", error);
   }
 }
 
-function forget(id) {
+function forget(front, id) {
   try {
-    localStorage.removeItem(NOTE + id);
+    localStorage.removeItem(front + id);
   } catch {
     // a browser without local storage holds no note
   }
 }
 
 /** The edits whose writing was broken off, or is under way in another tab, in the order in which they were made. */
-function noted() {
+function noted(front) {
   try {
     return Object.keys(localStorage)
-      .filter((key) => key.startsWith(NOTE))
+      .filter((key) => key.startsWith(front))
       .map((key) => JSON.parse(localStorage.getItem(key)))
       .filter(Boolean)
       .sort((a, b) => a.at - b.at)
@@ -67,6 +67,13 @@ export class EditDatabase {
   #memory = new Map(); // id -> edit that the disk does not have, or has in an older form
   #removed = new Set(); // ids that the disk would not let go of
   #last = 0;
+  #front;
+
+  /** `name`: of the database; each kind of page has its own queue. */
+  constructor(name = NAME) {
+    this.name = name;
+    this.#front = name === NAME ? NOTE : `${name} `;
+  }
 
   /** False when the browser keeps nothing on disk: then the queue lasts as long as the tab. */
   get lasting() {
@@ -75,7 +82,7 @@ export class EditDatabase {
 
   async open() {
     try {
-      const request = indexedDB.open(NAME, 2);
+      const request = indexedDB.open(this.name, 2);
       request.onupgradeneeded = ({ oldVersion }) => upgrade(request, oldVersion);
       this.#db = await asked(request);
       this.#db.onversionchange = () => this.#db.close();
@@ -88,7 +95,7 @@ export class EditDatabase {
 
   /** Write what was noted. An edit that was written or even saved meanwhile is only sent again, which changes nothing. */
   async recover() {
-    for (const edit of noted()) await this.append(edit);
+    for (const edit of noted(this.#front)) await this.append(edit);
   }
 
   /** Do `work(store)` in one strict transaction; resolves once it is on disk. */
@@ -104,7 +111,7 @@ export class EditDatabase {
 
   /** Keep an edit as the newest one, new or not. Resolves to true when it is on disk, false when only in memory. */
   async append(edit) {
-    note(edit);
+    note(this.#front, edit);
     const place = (greatest) => ({ ...edit, order: (this.#last = Math.max(this.#last, greatest) + 1) });
     try {
       if (!this.#db) throw new Error("The browser offers no storage.");
@@ -113,7 +120,7 @@ export class EditDatabase {
           store.put(place(target.result?.value.order ?? 0));
       });
       this.#memory.delete(edit.id);
-      forget(edit.id);
+      forget(this.#front, edit.id);
       return true;
     } catch (error) {
       console.warn("An edit is kept in this tab only.", error);
@@ -145,7 +152,7 @@ export class EditDatabase {
   async remove(...ids) {
     for (const id of ids) {
       this.#memory.delete(id);
-      forget(id);
+      forget(this.#front, id);
     }
     if (!this.#db) return;
     try {

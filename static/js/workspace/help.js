@@ -1,7 +1,6 @@
 // The key map on the screen (?), where every key can be changed.
 
 import { h } from "./dom.js";
-import { KEYMAP } from "./keymap.js";
 import { namesOf } from "./keys.js";
 
 const SHOWN = {
@@ -21,11 +20,16 @@ const show = (key) =>
         .map((part) => SHOWN[part] ?? part)
         .join(" ");
 
+const HINT =
+  "Click a key to change it. Digits 0 to 9 stand for the people with these numbers; Shift with a type's letter always makes a new event. Alt while dragging turns snapping off, Ctrl with the wheel zooms.";
+
 export class Help {
   #waiting = null; // the action that waits for its new key
 
-  constructor(keys) {
+  /** `hint`: a sentence under the keys. */
+  constructor(keys, hint = HINT) {
     this.keys = keys;
+    this.hint = hint;
     this.dialog = document.querySelector("#help");
     this.list = this.dialog.querySelector(".keymap");
     addEventListener("keydown", (event) => this.#pressed(event), true);
@@ -42,7 +46,7 @@ export class Help {
   }
 
   draw() {
-    const groups = [...new Set(KEYMAP.map((action) => action.group))];
+    const groups = [...new Set(this.keys.keymap.map((action) => action.group))];
     this.list.replaceChildren(
       ...groups.map((group) =>
         h(
@@ -52,16 +56,13 @@ export class Help {
           h(
             "dl",
             {},
-            KEYMAP.filter((action) => action.group === group && !action.minor).map((action) => this.#row(action)),
+            this.keys.keymap
+              .filter((action) => action.group === group && !action.minor)
+              .map((action) => this.#row(action)),
           ),
         ),
       ),
-      h(
-        "p",
-        { class: "dim", role: "status" },
-        this.message ??
-          "Click a key to change it. Digits 0 to 9 stand for the people with these numbers; Shift with a type's letter always makes a new event. Alt while dragging turns snapping off, Ctrl with the wheel zooms.",
-      ),
+      h("p", { class: "dim", role: "status" }, this.message ?? this.hint),
       this.keys.isOwn
         ? h("button", {
             type: "button",

@@ -36,11 +36,12 @@ export function namesOf(event) {
 export class Keys extends Topics {
   #own;
 
-  /** `own`: {action: key} the person chose; `save` keeps it. */
-  constructor(workspace, own, save) {
+  /** `own`: {action: key} the person chose, on any page; `save` keeps it; `keymap`: the actions of this page. */
+  constructor(workspace, own, save, keymap = KEYMAP) {
     super();
     this.workspace = workspace;
     this.save = save;
+    this.keymap = keymap;
     this.#own = { ...own };
     this.#index();
     addEventListener("keydown", (event) => this.#pressed(event));
@@ -56,7 +57,7 @@ export class Keys extends Topics {
 
   #index() {
     this.byKey = new Map();
-    for (const action of KEYMAP)
+    for (const action of this.keymap)
       for (const key of this.keysOf(action)) if (!this.byKey.has(key)) this.byKey.set(key, action);
   }
 
@@ -67,7 +68,7 @@ export class Keys extends Topics {
   /** Give an action another key. Returns "" or why not. */
   remap(id, key) {
     const holder = this.byKey.get(key);
-    const action = KEYMAP.find((one) => one.id === id);
+    const action = this.keymap.find((one) => one.id === id);
     if (action.fixed) return `${action.label} keeps its key.`;
     if (holder && holder.id !== id) return `${key} is taken by “${holder.label}”. Give that another key first.`;
     this.#own[id] = key;
@@ -79,14 +80,14 @@ export class Keys extends Topics {
   }
 
   reset() {
-    this.#own = {};
+    for (const { id } of this.keymap) delete this.#own[id];
     this.#index();
     this.save(this.#own);
     this.emit("change");
   }
 
   get isOwn() {
-    return Object.keys(this.#own).length > 0;
+    return this.keymap.some(({ id }) => id in this.#own);
   }
 
   #pressed(event) {

@@ -20,8 +20,10 @@ const OWN = ["lane", "shot", "scene", "camera", "object", "unusable", "grid"];
 export class Palette {
   #patterns = new Map();
 
-  constructor(onchange) {
+  /** `root`: the element that sets the colours of its canvases (`--ws-...`). */
+  constructor(onchange, root = document.querySelector("#workspace")) {
     this.onchange = onchange;
+    this.root = root;
     this.read();
     const again = () => {
       this.read();
@@ -36,7 +38,7 @@ export class Palette {
 
   read() {
     const style = getComputedStyle(document.documentElement);
-    const workspace = getComputedStyle(document.querySelector("#workspace"));
+    const workspace = getComputedStyle(this.root);
     for (const name of NAMES) this[name.replace("-", "_")] = style.getPropertyValue(`--${name}`).trim();
     for (const name of OWN) this[name] = workspace.getPropertyValue(`--ws-${name}`).trim();
     this.people = Array.from({ length: 20 }, (_, i) => style.getPropertyValue(`--p${i}`).trim());

@@ -1,0 +1,105 @@
+/** The machine's verdict: which rule led to it, with which numbers, and one click away everything it rests on. */
+
+import { h, moment } from "../workspace/dom.js";
+import { MACHINE, RELEVANCE, VERDICTS } from "./words.js";
+
+const NOTE = "A mask shows that a referent exists, not that the claim is true.";
+
+const number = (value) => (typeof value === "number" && !Number.isInteger(value) ? value.toPrecision(3) : JSON.stringify(value)?.replaceAll('"', ""));
+
+export function badge({ name }) {
+  const { word, kind } = MACHINE[name] ?? { word: name, kind: "off" };
+  return h("span", { class: `badge badge-${kind} machine-badge`, text: word });
+}
+
+export function machineWords(claim, store) {
+  const { machine } = claim;
+  const wordings = claim.reprompts.filter((one) => one.machine);
+  return [
+    h("p", { class: "machine-line" }, badge(machine), h("span", { class: "mono dim", text: machine.rule, title: "The rule that led to it" })),
+    h("p", { text: machine.sentence }),
+    numbers(machine.numbers),
+    wordings.map((one) => h("p", { class: "machine-line" }, h("b", { text: `“${one.text}”` }), badge(one.machine), h("span", { class: "dim", text: one.machine.sentence }))),
+    h("p", { class: "dim machine-note", text: NOTE }),
+    provenance(claim, store),
+  ]
+    .flat()
+    .filter(Boolean);
+}
+
+function numbers(found) {
+  const pairs = Object.entries(found ?? {});
+  if (!pairs.length) return null;
+  return h("dl", { class: "machine-numbers" }, pairs.map(([name, value]) => h("div", {}, h("dt", { text: name.replaceAll("_", " ") }), h("dd", { class: "mono", text: number(value) }))));
+}
+
+/** Model, prompt hash, backend, weights, thresholds, frames looked at. */
+function provenance(claim, store) {
+  const grounder = claim.grounding?.provenance ?? {};
+  const looked = claim.grounding?.looked ?? [];
+  const parts = {
+    "Verdict": claim.machine.provenance,
+    "Summariser": store.task.package?.provenance,
+    "Grounder": grounder,
+    "Frames looked at": looked.length ? `${looked.length}: ${shorten(looked)}` : "none",
+    "Notes": claim.grounding?.notes?.length ? claim.grounding.notes.join(" ") : null,
+  };
+  return h(
+    "details",
+    { class: "provenance", id: "provenance" },
+    h("summary", {}, h("kbd", { text: "I" }), " Where it comes from"),
+    h(
+      "dl",
+      { class: "facts" },
+      Object.entries(parts)
+        .filter(([, value]) => value)
+        .flatMap(([name, value]) => [h("dt", { text: name }), h("dd", {}, typeof value === "string" ? value : tree(value))]),
+    ),
+  );
+}
+
+function tree(value) {
+  if (value === null || typeof value !== "object") return h("span", { class: "mono", text: String(value) });
+  if (Array.isArray(value)) return h("span", { class: "mono", text: value.length ? value.join(", ") : "none" });
+  return h(
+    "dl",
+    { class: "tree" },
+    Object.entries(value).map(([name, one]) => h("div", {}, h("dt", { text: name }), h("dd", {}, tree(one)))),
+  );
+}
+
+/** Ascending frames as runs with their step: 100-160 by 4, 300. */
+function shorten(frames) {
+  const runs = [];
+  for (const frame of frames) {
+    const run = runs.at(-1);
+    if (run && run.length > 1 && frame - run.at(-1) === run[1] - run[0]) run.push(frame);
+    else if (run?.length === 1) run.push(frame);
+    else runs.push([frame]);
+  }
+  return runs.map((run) => (run.length < 3 ? run.join(", ") : `${run[0]}–${run.at(-1)} by ${run[1] - run[0]}`)).join("; ");
+}
+
+/** What others said: known only after the audit is finished, or to who decides a dispute. */
+export function otherWords(claim) {
+  const said = claim.others ?? [];
+  if (!said.length && !claim.adjudication) return [];
+  const line = (who, { verdict, relevance, reason, changed, created }) =>
+    h(
+      "li",
+      {},
+      h("b", { text: who }),
+      ` ${VERDICTS[verdict].word}${relevance ? `, ${RELEVANCE[relevance].word.toLowerCase()}` : ""}`,
+      reason && h("span", { text: `: ${reason}` }),
+      h("time", { class: "dim", text: ` ${moment(changed ?? created)}` }),
+    );
+  return [
+    h("h3", { text: "What people said" }),
+    h(
+      "ul",
+      { class: "others", id: "others" },
+      said.map((one) => line(one.user, one)),
+      claim.adjudication && line(`${claim.adjudication.user} decided:`, claim.adjudication),
+    ),
+  ];
+}
