@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +28,7 @@ Name = Literal[
     "supported", "weak", "unsupported", "contradicted", "wrong_person", "wrong_time", "ambiguous", "not_groundable",
     "not_in_vocabulary", "error",
 ]  # fmt: skip
-NAMES: tuple[Name, ...] = (
-    "supported", "weak", "unsupported", "contradicted", "wrong_person", "wrong_time", "ambiguous", "not_groundable",
-    "not_in_vocabulary", "error",
-)  # fmt: skip
+NAMES: tuple[Name, ...] = get_args(Name)
 
 # What a human would have said, for agreement; None: left out.
 AGREES: dict[str, Literal["supported", "contradicted", "cannot_tell"] | None] = {
@@ -154,7 +151,7 @@ class Case:
             "span": list(span),
             "padded": list(wide),
             "timed": self.timed,
-            "basis": claim.time.basis,
+            "time_basis": claim.time.basis,
             "frames_in": len(self.inside),
             "frames_out": len(self.outside),
             "rules": asdict(rules),
@@ -297,7 +294,7 @@ def _stated(case: Case, statement: Statement) -> Verdict:
     numbered = replace(statement, roles=tuple((role, case.number_of(tag)) for role, tag in statement.roles))
     known = told(numbered, case.truth, case.around)
     numbers = {"statement": {"truth": known.truth, "firm": known.firm, "basis": known.basis, **known.numbers}}
-    if known.truth is not True and case.claim.polarity == "affirmed":
+    if known.truth is not True and not known.instead and case.claim.polarity == "affirmed":
         absent = _absent(case)
         if absent is not None:
             return replace(absent, numbers=numbers)
@@ -307,6 +304,9 @@ def _stated(case: Case, statement: Statement) -> Verdict:
 def _by_statement(case: Case, known: Told) -> Verdict:
     by = "what is marked" if known.basis == "marked" else "estimated looks, which nobody has checked"
     if known.truth:
+        if known.firm and not _rest_holds(case):
+            sentence = f"It is so by {by}, but what else the claim names could not be confirmed."
+            return _negated(case, Verdict("weak", "stated_partly", sentence))
         if known.firm:
             return _negated(case, Verdict("supported", "stated", f"It is so by {by}."))
         share = f"{_percent(known.numbers['share'])} of the known time; {_percent(SHARE)} are needed"
@@ -326,6 +326,17 @@ def _by_statement(case: Case, known: Told) -> Verdict:
     if known.basis == "marked":
         return _negated(case, Verdict("contradicted", "stated_false", "By what is marked it is not so."))
     return _negated(case, Verdict("unsupported", "estimated_false", f"By {by} it is not so."))
+
+
+def _rest_holds(case: Case) -> bool:
+    """Whether the things a gaze or gesture claim names are there; what a gesture without a person for its target is
+    aimed at, no mask tells."""
+    claim = case.claim
+    if not claim.phrases:
+        return True
+    assert claim.statement is not None
+    both = len(claim.statement.roles) > 1
+    return both and all(_phrase(case, k, phrase).name == "supported" for k, phrase in enumerate(claim.phrases, 1))
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -389,7 +400,7 @@ def _seen(case: Case) -> Verdict:
         broken = next((v for v in each if v.name == "error"), None)
         what = "gaze or a gesture" if claim.type in ("gaze", "gesture") else f"an {claim.type}"
         sentence = f"A mask shows that something is there; it does not show {what}."
-        return broken or missing or Verdict("not_groundable", "not_shown", sentence)
+        return broken or missing or Verdict("not_groundable", "mask_only", sentence)
     if claim.phrases:
         if claim.polarity == "negated" and len(each) > 1:
             return _none_of(each)
@@ -440,14 +451,14 @@ def _phrase(case: Case, k: int, phrase: Phrase) -> Verdict:
 def _missing(case: Case, found: Mapping[str, Any], said: str) -> Verdict | None:
     """The verdict on something of which there is no mask in the span."""
     if not case.inside.size:
-        return Verdict("ambiguous", "not_looked", f"No frame of the claimed time was looked at for {said}.")
+        return Verdict("ambiguous", "no_frames", f"No frame of the claimed time was looked at for {said}.")
     if found["any_in"]:
         return None
     if case.timed and (found["share_out"] or 0.0) >= case.rules.share:
         share = f"on {_percent(found['share_out'])} of the {len(case.outside)} frames around"
         return case.at_another_time("found_elsewhere", f"{said} was not found in the claimed time, but {share} it.")
     sentence = f"{said} was found on none of the {len(case.inside)} frames looked at in the claimed time."
-    return Verdict("unsupported", "not_found", sentence)
+    return Verdict("unsupported", "missing", sentence)
 
 
 def _category(case: Case, k: int, phrase: Phrase) -> Verdict:
@@ -495,8 +506,8 @@ def _none_of(each: Sequence[Verdict]) -> Verdict:
     if broken is not None:
         return broken
     if all(v.name in REFUTING for v in each):
-        return Verdict("supported", "not_any", "The claim denies it, and nothing of it was found.")
-    return Verdict("ambiguous", "not_several", "The claim denies something of several things: which, is not read.")
+        return Verdict("supported", "none_found", "The claim denies it, and nothing of it was found.")
+    return Verdict("ambiguous", "several_denied", "The claim denies something of several things: which, is not read.")
 
 
 def _negated(case: Case, verdict: Verdict) -> Verdict:
