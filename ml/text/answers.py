@@ -24,6 +24,12 @@ LETTERS = "ABCD"
 How = Literal["tag", "boxed", "marked", "first"]
 _BOXED = re.compile(r"\\boxed\s*\{\s*(?:\\text\s*\{)?\s*([A-Z])\b")
 _PREFIX = re.compile(r"\s*(?:\((?P<round>[A-Za-z])\)|(?P<plain>[A-Z])[).:]|(?P<small>[a-z])\))(?:\s+|$)")
+_MARK = r"[(（\[]?\s*[A-Za-z]\s*[)）\]]?"
+_LIST = re.compile(
+    r"(?:(?:the\s+)?(?:final\s+)?(?:correct\s+)?(?:answers?|options?|choices?)?\s*(?:is|are)?\s*[:：]?\s*)"
+    rf"(?P<list>{_MARK}(?:\s*(?:,|、|，|;|/|&|\+|and|or|和|\s)\s*{_MARK})*|(?-i:[A-Z]{{1,8}}))[.。]?",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +60,22 @@ def letter(text: str, letters: str = LETTERS) -> str | None:
     """The answer's letter, or None where no step finds one."""
     found = find(text, letters)
     return found.letter if found else None
+
+
+def letters(text: str, letters: str = LETTERS) -> tuple[str, ...]:
+    """All letters of an answer that may name several: "B, C", "B and C", "(a)", "A. Person 2", "BC", "Answer: B".
+
+    Each once, in the order given. A text that is no such list is read for its one letter, as `letter` does, but for the
+    first character of a word ("Because") and the article ("A person").
+    """
+    listed = _LIST.fullmatch(tags.plain(text).strip())
+    if listed:
+        found = [mark.upper() for mark in re.findall(r"(?<![A-Za-z])[A-Za-z](?![A-Za-z])|[A-Z]", listed["list"])]
+        return tuple(dict.fromkeys(found)) if all(mark in letters for mark in found) else ()
+    one = find(text, letters)
+    if one and (one.how != "first" or not re.match(r"\s*(?:[A-Z]\w|A\s+[a-z])", text)):
+        return (one.letter,)
+    return ()
 
 
 def split_option(text: str) -> tuple[str | None, str]:

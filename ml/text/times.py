@@ -57,6 +57,10 @@ _POINT_BEFORE = re.compile(
     re.IGNORECASE,
 )
 
+_UNITED = re.compile(  # in every time there is a number with its unit, or a clock
+    rf"(?:[0-9]|{'|'.join(_WORDS)})[ \t]?-?{_UNIT}(?:\b|(?=_))|:[0-9]{{2}}", re.IGNORECASE
+)
+_LONGEST = 100  # characters from the beginning of a time to its first unit; a search from there on sees all of it
 _ALSO = re.compile(r"\s*(?:,\s*)?(?:and|or|,)\s*", re.IGNORECASE)
 
 
@@ -91,9 +95,15 @@ def mentions(text: str) -> list[Mention]:
 
 
 def _next(text: str, at: int) -> Mention | None:
+    united = _UNITED.search(text, at)
+    if united is None:
+        return None
+    at = max(at, united.start() - _LONGEST)
     single = _single(text, at)
     span = _span(text, at, until=single.start if single else len(text))
-    return span or single
+    if span or not single:
+        return span
+    return single if single.kind == "point" else replace(single, kind=_kind(text, single.start, single.end))
 
 
 def _span(text: str, at: int, until: int) -> Mention | None:
@@ -128,6 +138,7 @@ def _is_span(text: str, match: re.Match[str]) -> bool:
 
 
 def _single(text: str, at: int) -> Mention | None:
+    """The first time from `at` that stands by itself; one that is no clock is "bare" until it is read in its place."""
     while match := _SINGLE.search(text, at):
         start = _first(match)
         if match["a_clock"]:
@@ -136,7 +147,7 @@ def _single(text: str, at: int) -> Mention | None:
             value, end = _seconds(match, "a", match["a_unit"]), match.end("a_unit")
             if _scale(match["a_unit"]) == 60.0 and match["b_unit"] and _scale(match["b_unit"]) == 1.0:
                 value, end = value + _seconds(match, "b", match["b_unit"]), match.end("b_unit")
-            return Mention(start, end, _kind(text, start, end), value, value)
+            return Mention(start, end, "bare", value, value)
         at = start + 1
     return None
 

@@ -1,0 +1,24 @@
+"""Summarisers by name. A module is imported when its summariser is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ml.evidence.summarisers.protocol import Summariser
+
+SUMMARISERS = {
+    "rules": ("rules", "Rules"),
+    "smollm": ("smollm", "SmolLM"),
+    "local": ("local", "Local"),
+    "endpoint": ("endpoint", "ByEndpoint"),
+}
+
+
+def load(name: str, **settings: Any) -> Summariser:
+    """The summariser of that name. Raises ValueError with a sentence: no such name, or something is missing."""
+    if name not in SUMMARISERS:
+        raise ValueError(f"There is no summariser {name!r}; there are {', '.join(SUMMARISERS)}.")
+    module, kind = SUMMARISERS[name]
+    made: Summariser = getattr(import_module(f"ml.evidence.summarisers.{module}"), kind)(**settings)
+    return made
