@@ -60,7 +60,7 @@ _POINT_BEFORE = re.compile(
 _UNITED = re.compile(  # in every time there is a number with its unit, or a clock
     rf"(?:[0-9]|{'|'.join(_WORDS)})[ \t]?-?{_UNIT}(?:\b|(?=_))|:[0-9]{{2}}", re.IGNORECASE
 )
-_LONGEST = 100  # characters from the beginning of a time to its first unit; a search from there on sees all of it
+_LONGEST = 48  # characters from the beginning of a time to its first unit; a search from there on sees all of it
 _ALSO = re.compile(r"\s*(?:,\s*)?(?:and|or|,)\s*", re.IGNORECASE)
 
 
