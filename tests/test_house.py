@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {"torch", "transformers", "onnxruntime", "cv2", "av", "scenedetect", "onnx"}
-LIGHT_ML = {"social", "questions", "text", "rewards", "statistics", "formats", "progress", "endpoint"}
+LIGHT_ML = {"social", "questions", "text", "rewards", "statistics", "formats", "progress", "endpoint", "evidence"}
 # `ml` parts that only name errors and packages, so that a worker or a command can explain them
 STUDIO_ML = LIGHT_ML | {"media", "weights"}
 

@@ -13,6 +13,7 @@ from ninja.security import SessionAuth
 
 from webapp.accounts import api as accounts
 from webapp.accounts.failures import CSRF_SENTENCE
+from webapp.audit import api as audit
 from webapp.bench import api as bench
 from webapp.events import api as events
 from webapp.jobs import api as jobs
@@ -22,7 +23,7 @@ from webapp.library import api as library
 from webapp.tracks import api as tracks
 
 api = NinjaAPI(version="1", urls_namespace="api", auth=SessionAuth(csrf=True), docs_url=None, openapi_url=None)
-for router in (accounts.router, library.router, tracks.router, events.router, bench.router, jobs.router):
+for router in (accounts.router, library.router, tracks.router, events.router, bench.router, audit.router, jobs.router):
     api.add_router("", router)
 
 
@@ -67,6 +68,13 @@ def refused(request: HttpRequest, error: Refused) -> HttpResponse:
 @api.exception_handler(Stale)
 def stale(request: HttpRequest, error: Stale) -> HttpResponse:
     return _failure(request, 409, "Somebody else changed this in the meantime. Load it again.")
+
+
+@api.exception_handler(audit.Conflict)
+def conflict(request: HttpRequest, error: audit.Conflict) -> HttpResponse:
+    """A stale edit of one's own audit: both versions, so that the page can offer a merge."""
+    stale, sentence = error.stale, "This was changed in the meantime, perhaps in another tab."
+    return _failure(request, 409, sentence, kind=stale.kind, id=stale.id, base=stale.base, theirs=stale.theirs)
 
 
 @api.exception_handler(DataError)

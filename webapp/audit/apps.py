@@ -6,3 +6,11 @@ from django.apps import AppConfig
 class AuditConfig(AppConfig):
     name = "webapp.audit"
     label = "audit"
+
+    def ready(self) -> None:
+        from webapp.audit import recording, withdrawal
+        from webapp.jobs.services import follow
+        from webapp.library.services import before_erasing
+
+        before_erasing(withdrawal.scrub)
+        follow("reprompt", recording.follow_reprompt)

@@ -19,6 +19,10 @@ TABLES = {
     "events_coverageevent": "video_id = %(video)s",
     "tracks_personevent": "video_id = %(video)s",
     "tracks_identityproposalevent": "video_id = %(video)s",
+    "audit_humanverdictevent": "video_id = %(video)s",
+    "audit_maskeditevent": "video_id = %(video)s",
+    "audit_repromptevent": "video_id = %(video)s",
+    "audit_auditadjudicationevent": "video_id = %(video)s",
 }
 
 

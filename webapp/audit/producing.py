@@ -1,0 +1,104 @@
+"""Responses that a model gives here: the configured endpoint answers questions of the bench, clip by clip.
+
+Asked for here, produced by a job (`workers.tasks.responding`), kept one by one as they come, then audited like any
+others. Only decided questions are asked, and nobody is shown a key before the audit is finished.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from django.db import transaction
+
+from ml.endpoint import Config
+from webapp.accounts.models import User
+from webapp.audit import services
+from webapp.audit.models import Audit, Response
+from webapp.bench.models import Question
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+from webapp.lib.errors import Refused
+from webapp.library.models import Project
+
+ASKED = (Question.State.ACCEPTED, Question.State.RESERVE)
+MOST = 10_000
+PROMPT = 1  # version of what is asked; see `ml.evidence.answering`
+
+
+def is_offered() -> bool:
+    """Whether an endpoint is set up, so that pages may offer it."""
+    from webapp.bench.writing import is_offered
+
+    return is_offered()
+
+
+def request_responses(
+    *,
+    project: Project,
+    user: User,
+    name: str = "",
+    questions: Sequence[UUID] | None = None,
+    summariser: str = "rules",
+    grounder: str = "embedded",
+    raters: int = 2,
+) -> tuple[Audit, Job]:
+    """Queue the asking of these accepted questions (None: all), at the endpoint's cost. Raises Refused.
+
+    Asked again with the same, it is the same audit, and only questions without a reply are asked.
+    """
+    services.need_endpoint("model")
+    model = Config.from_environment().model
+    found = Question.objects.filter(project=project, state__in=ASKED, video__has_pixels=True)
+    if questions is not None:
+        found = found.filter(id__in=list(questions))
+    chosen = [str(id) for id in found.order_by("number").values_list("id", flat=True)[: MOST + 1]]
+    if not chosen:
+        raise Refused("There is no accepted question with pictures to ask.", "questions")
+    if len(chosen) > MOST:
+        raise Refused(f"At most {MOST:,} questions at once.", "questions")
+    if questions is not None and len(chosen) < len(set(questions)):
+        raise Refused("Only accepted questions of this project, with pictures, are asked.", "questions")
+    asked = {"questions": chosen, "model": model, "prompt": PROMPT}
+    digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
+    with transaction.atomic():
+        made = services.create_audit(
+            project=project,
+            user=user,
+            source=f"bench:{digest}",
+            drafts=[],
+            name=name or f"{model} on the bench"[: services.MOST_NAME],
+            summariser=summariser,
+            grounder=grounder,
+            raters=raters,
+            settings={"produce": asked},
+        )
+        audit = services.locked_audit(made.audit.id)
+        services.need_open(audit)
+        live = services.live_job(audit, ("respond",))
+        parameters: dict[str, Any] = {"audit": str(audit.id)}
+        return audit, live or jobs.create(
+            project=project, kind="respond", queue="cpu", parameters=parameters, user=user
+        )
+
+
+def unanswered(audit: Audit) -> list[UUID]:
+    """Questions the audit still has no response to, in order."""
+    known = set(Response.objects.filter(audit=audit).values_list("question", flat=True))
+    return [id for one in audit.settings["produce"]["questions"] if (id := UUID(one)) not in known]
+
+
+def keep_response(*, audit: Audit, draft: services.Draft) -> None:
+    """Keep one reply. Raises Refused when its video is gone."""
+    services.create_audit(
+        project=audit.project,
+        user=None,
+        source=audit.source,
+        drafts=[draft],
+        summariser=audit.summariser,
+        grounder=audit.grounder,
+        raters=audit.raters,
+    )

@@ -1,0 +1,503 @@
+"""Reads of audits, blind where they must be.
+
+While an audit is open nobody is told: another rater's words, mask corrections or other wordings; the machine's verdict
+of a claim before they gave theirs and asked; whether an answer is right; the key. A third person who adjudicates is
+told what the raters of that response said. Once it is finished all of it is there for everybody in the project.
+`ready` pages ask these functions only; a fixed number of queries each.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, cast
+from uuid import UUID
+
+import numpy as np
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from webapp.accounts.models import User
+from webapp.accounts.permissions import Role, role_allows
+from webapp.audit import masking, rating
+from webapp.audit.access import may_see
+from webapp.audit.models import (
+    Audit,
+    AuditAdjudication,
+    Claim,
+    Grounding,
+    HumanVerdict,
+    MachineVerdict,
+    MaskEdit,
+    MaskStep,
+    Package,
+    Rating,
+    Reprompt,
+    Response,
+)
+from webapp.bench.clips import stored_clock
+from webapp.jobs import queries as jobs
+from webapp.jobs.models import Job
+from webapp.jobs.services import LIVE
+from webapp.library.frames import frame_seconds
+from webapp.library.models import Project
+from webapp.tracks.models import Person
+
+Row = dict[str, Any]
+WORK = ("audit", "respond", "audit-report")
+HEAD = 120
+NOTHING = {"responses": 0, "processed": 0, "failed": 0, "videos": 0}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Audits
+
+
+def audits_of(project: Project, user: User, role: Role) -> list[Row]:
+    """The project's audits that this role may see, newest first."""
+    found = Audit.objects.filter(project=project).select_related("project", "created_by").order_by("-number")
+    return audit_rows([audit for audit in found if may_see(audit, role)], user, role)
+
+
+def audit_row(audit: Audit, user: User, role: Role) -> Row:
+    """One audit as `audits_of` has it."""
+    return audit_rows([audit], user, role)[0]
+
+
+def audit_rows(audits: Sequence[Audit], user: User, role: Role) -> list[Row]:
+    """Audits in lists and at the heads of their pages; nothing in them tells a verdict. A fixed number of queries."""
+    figures = Figures([audit.id for audit in audits], user, reviews=role_allows(role, "review"))
+    return [_audit_row(audit, figures, role) for audit in audits]
+
+
+class Figures:
+    """Numbers of several audits, by audit: eight queries."""
+
+    def __init__(self, ids: Sequence[UUID], user: User, *, reviews: bool) -> None:
+        rows = Response.objects.filter(audit__in=ids)
+        done = Q(state=Response.State.DONE)
+        each = rows.order_by().values_list("audit").annotate(n=Count("id"), done=Count("id", done))
+        each = each.annotate(failed=Count("id", Q(state=Response.State.FAILED)), videos=Count("video", distinct=True))
+        self.counts = {audit: dict(zip(NOTHING, figures, strict=True)) for audit, *figures in each}
+        self.models: dict[UUID, list[str]] = defaultdict(list)
+        for audit, model in rows.order_by("model").values_list("audit", "model").distinct():
+            self.models[audit].append(model)
+        claims = Claim.objects.filter(response__audit__in=ids).order_by().values_list("response__audit")
+        self.claims = dict(claims.annotate(n=Count("id")))
+        full = (
+            rows.filter(done)
+            .annotate(n=Count("ratings", Q(ratings__completed__isnull=False)))
+            .filter(n__gte=F("audit__raters"))
+        )
+        self.rated = Counter(full.order_by().values_list("audit", flat=True))
+        mine = Rating.objects.filter(response__audit__in=ids, user=user, completed__isnull=False)
+        self.mine = Counter(mine.values_list("response__audit", flat=True))
+        self.waiting = Counter(audit for audit, _ in rating.free(ids, user)) if reviews else Counter()
+        self.disputes = Counter(audit for audit, _ in rating.disputes_of(ids, user)) if reviews else Counter()
+        self.jobs: dict[str, Job] = {}
+        living = Job.objects.filter(kind__in=WORK, state__in=LIVE, parameters__audit__in=[str(id) for id in ids])
+        for job in living.select_related("video", "project").order_by("-created"):
+            self.jobs[job.parameters["audit"]] = job
+
+
+def _audit_row(audit: Audit, figures: Figures, role: Role) -> Row:
+    open_one, reviews = audit.state == Audit.State.OPEN, role_allows(role, "review")
+    rates, runs = open_one and reviews, role_allows(role, "audit")
+    job = figures.jobs.get(str(audit.id))
+    return {
+        "id": str(audit.id),
+        "number": audit.number,
+        "name": audit.name,
+        "project": audit.project.slug,
+        "state": audit.state,
+        "summariser": audit.summariser,
+        "grounder": audit.grounder,
+        "raters": audit.raters,
+        "version": audit.version,
+        "created": audit.created.isoformat(),
+        "created_by": name_of(audit.created_by),
+        "finished": audit.finished.isoformat() if audit.finished else None,
+        "models": figures.models.get(audit.id, []),
+        **figures.counts.get(audit.id, NOTHING),
+        "claims": figures.claims.get(audit.id, 0),
+        "rated": figures.rated[audit.id],
+        "mine": figures.mine[audit.id],
+        "waiting": figures.waiting[audit.id] if rates else 0,
+        "disputes": figures.disputes[audit.id] if rates else None,
+        "job": jobs.row(job) if job else None,
+        "notes": audit.notes,
+        "has_report": bool(audit.report),
+        "may": {
+            "rate": rates,
+            "adjudicate": rates,
+            "run": open_one and runs,
+            "finish": open_one and runs,
+            "download": not open_one and runs,
+        },
+    }
+
+
+def response_list(audit: Audit, user: User, role: Role) -> list[Row]:
+    """The audit's responses as its page lists them: five queries."""
+    taken = Q(ratings__completed__isnull=False) | Q(ratings__until__gt=timezone.now())
+    found = Response.objects.filter(audit=audit).select_related("video").defer("text", "person_map", "provenance")
+    rows = found.annotate(n_claims=Count("claims", distinct=True), n_taken=Count("ratings", taken, distinct=True))
+    mine = dict(Rating.objects.filter(response__audit=audit, user=user).values_list("response", "completed"))
+    shown = audit.state == Audit.State.OPEN and role_allows(role, "review")
+    disputes = _by_response(rating.disputed(audit, third=user)) if shown else None
+    return [
+        {
+            "id": str(row.id),
+            "position": row.position,
+            "model": row.model,
+            "video": str(row.video_id),
+            "video_name": row.video.name,
+            "question": row.asked[:HEAD],
+            "state": row.state,
+            "error": row.error,
+            "claims": row.n_claims,
+            "mine": "none" if row.id not in mine else "completed" if mine[row.id] else "begun",
+            "places": max(0, audit.raters - row.n_taken),
+            "disputes": None if disputes is None else disputes.get(row.id, 0),
+        }
+        for row in rows.order_by("position")
+    ]
+
+
+def _by_response(claims: Sequence[UUID]) -> dict[UUID, int]:
+    counted = Claim.objects.filter(id__in=claims).values_list("response").annotate(n=Count("id"))
+    return dict(counted.order_by())
+
+
+def name_of(user: User | None) -> str | None:
+    return None if user is None else user.display_name or user.username
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One response
+
+
+def task(response: Response, user: User, role: Role, *, adjudicate: bool = False) -> Row:
+    """A response with its claims as this person may see it. `adjudicate`: with what its raters said, for a third person
+    (`may_adjudicate` is looked at by the caller)."""
+    audit = response.audit
+    view = View(response, user, everything=audit.state == Audit.State.FINISHED, adjudicate=adjudicate)
+    rates = audit.state == Audit.State.OPEN and role_allows(role, "review")
+    seat = rating.seat_of(response, user)
+    package = Package.objects.filter(response=response).exclude(tree={}).first()
+    claims = [view.claim(claim) for claim in view.claims] if package else []
+    row = {
+        "id": str(response.id),
+        "audit": str(audit.id),
+        "audit_number": audit.number,
+        "audit_state": audit.state,
+        "project": audit.project.slug,
+        "position": response.position,
+        "state": response.state,
+        "error": response.error,
+        "model": response.model,
+        "video": _video(response),
+        "clip": _clip(response),
+        "clock": clock_of(response),
+        "person_map": _people(response),
+        "question": response.asked,
+        "options": response.options,
+        "answer": response.answer,
+        "text": response.text,
+        "repairs": response.repairs,
+        "provenance": response.provenance,
+        "package": _package(package, len(claims)),
+        "claims": claims,
+        "steps": view.steps,
+        "seat": _seat(seat),
+        "may": {
+            "rate": rates and seat is not None and seat.completed is None,
+            "adjudicate": rates and not view.rated,
+            "see_all": view.everything,
+            "propagate_by_grounder": False,
+        },
+    }
+    if view.everything:
+        row |= {"correct": response.correct, "key": response.key, "ratings": view.ratings}
+    return row
+
+
+class View:
+    """Everything that was said of a response, and what of it this person may be told: ten queries."""
+
+    def __init__(self, response: Response, user: User, *, everything: bool, adjudicate: bool) -> None:
+        self.response, self.user = response, user
+        self.everything, self.adjudicate = everything, adjudicate
+        self.open_to_all = everything or adjudicate
+        self.claims = list(Claim.objects.filter(response=response).order_by("position"))
+        whose = Q() if self.open_to_all else Q(user=user)
+        mine_only = Q() if self.open_to_all else Q(reprompt=None) | Q(reprompt__user=user)
+        of = Q(claim__response=response)
+        self.said = _grouped(HumanVerdict.objects.filter(of, self._counted(), whose).select_related("user"))
+        self.edits = _grouped(MaskEdit.objects.filter(of, whose).select_related("user"))
+        self.reprompts = _grouped(Reprompt.objects.filter(of, whose).select_related("user").order_by("created"))
+        self.groundings = {(g.claim_id, g.reprompt_id): g for g in Grounding.objects.filter(of, mine_only)}
+        self.machine = {(m.claim_id, m.reprompt_id): m for m in MachineVerdict.objects.filter(of, mine_only)}
+        decided = AuditAdjudication.objects.filter(of).select_related("user") if self.open_to_all else []
+        self.decided = {row.claim_id: row for row in decided}
+        steps = MaskStep.objects.filter(of, user=user, undone=False).values_list("claim").annotate(n=Count("id"))
+        self.steps = {str(claim): n for claim, n in steps.order_by()}
+        seats = list(Rating.objects.filter(response=response).select_related("user"))
+        self.rated = any(seat.user_id == user.pk for seat in seats)
+        self.ratings = [
+            {"user": name_of(seat.user), "completed": seat.completed.isoformat()} for seat in seats if seat.completed
+        ]
+
+    def _counted(self) -> Q:
+        """Of others only the words of completed places are shown."""
+        whole = Rating.objects.filter(response=self.response, completed__isnull=False, user=OuterRef("user"))
+        return Q(user=self.user) | Q(Exists(whole)) | Q(user=None)
+
+    def claim(self, claim: Claim) -> Row:
+        said = self.said.get(claim.id, [])
+        mine = next((row for row in said if row.user_id == self.user.pk), None)
+        told = self.everything or (mine is not None and mine.machine_seen is not None)
+        row = {
+            **claim.body,
+            "id": str(claim.id),
+            "name": claim.name,
+            "position": claim.position,
+            "window": claim.window,
+            "settled": claim.settled,
+            "grounding": grounding_row(self.groundings.get((claim.id, None))),
+            "reprompts": [self._reprompt(claim, one, told) for one in self.reprompts.get(claim.id, [])],
+            "verdict": rating.row_of(mine),
+            "edits": [self._edit(edit) for edit in self.edits.get(claim.id, [])],
+        }
+        if told:
+            row["machine"] = machine_row(self.machine.get((claim.id, None)))
+        if self.open_to_all:
+            row["others"] = [_signed(rating.row_of(one), one.user) for one in said if one is not mine]
+            row["adjudication"] = adjudication_row(self.decided.get(claim.id))
+        return row
+
+    def _reprompt(self, claim: Claim, one: Reprompt, told: bool) -> Row:
+        machine = self.machine.get((claim.id, one.id))
+        row = {
+            "id": str(one.id),
+            "text": one.text,
+            "user": name_of(one.user),
+            "created": one.created.isoformat(),
+            "state": "done" if machine else "failed" if one.error else "waiting",
+            "error": one.error,
+            "grounding": grounding_row(self.groundings.get((claim.id, one.id))),
+        }
+        return row | ({"machine": machine_row(machine)} if told else {})
+
+    def _edit(self, edit: MaskEdit) -> Row:
+        row = masking.row_of(edit)
+        return cast(Row, _signed(row, edit.user) if self.open_to_all else row)
+
+
+def _grouped(rows: QuerySet[Any]) -> dict[UUID, list[Any]]:
+    found: dict[UUID, list[Any]] = defaultdict(list)
+    for row in rows:
+        found[row.claim_id].append(row)
+    return found
+
+
+def _signed(row: Row | None, user: User | None) -> Row:
+    return (row or {}) | {"user": name_of(user)}
+
+
+def grounding_row(found: Grounding | None) -> Row | None:
+    if found is None:
+        return None
+    return {
+        "queries": found.queries,
+        "looked": found.looked,
+        "inside": found.inside,
+        "has_masks": bool(found.columns),
+        "notes": found.notes,
+        "seconds": found.seconds,
+        "provenance": found.provenance,
+    }
+
+
+def machine_row(said: MachineVerdict | None) -> Row | None:
+    if said is None:
+        return None
+    return {
+        "name": said.name,
+        "rule": said.rule,
+        "sentence": said.sentence,
+        "numbers": said.numbers,
+        "provenance": said.provenance,
+    }
+
+
+def adjudication_row(said: AuditAdjudication | None) -> Row | None:
+    if said is None:
+        return None
+    return {
+        "id": str(said.id),
+        "verdict": said.verdict,
+        "relevance": said.relevance,
+        "reason": said.reason,
+        "user": name_of(said.user),
+        "created": said.created.isoformat(),
+    }
+
+
+def _package(package: Package | None, claims: int) -> Row | None:
+    if package is None:
+        return None
+    return {"language": package.language, "claims": claims, "provenance": package.provenance, "raw": package.raw}
+
+
+def _seat(seat: Rating | None) -> Row | None:
+    if seat is None:
+        return None
+    return {
+        "until": seat.until.isoformat(),
+        "left_s": round(max(0.0, (seat.until - timezone.now()).total_seconds()), 1),
+        "completed": seat.completed.isoformat() if seat.completed else None,
+    }
+
+
+def _video(response: Response) -> Row:
+    video = response.video
+    return {
+        "id": str(video.id),
+        "name": video.name,
+        "width": video.width,
+        "height": video.height,
+        "frames": video.frames,
+        "has_pixels": video.has_pixels,
+        "shots": video.shots,
+    }
+
+
+def _clip(response: Response) -> Row:
+    seconds = frame_seconds(response.video)
+    clip = response.clip
+    return {
+        "start": response.start,
+        "end": response.end,
+        "start_s": float(seconds[response.start]),
+        "end_s": float(seconds[response.end]),
+        "rendering": response.rendering,
+        "id": str(clip.id) if clip else None,
+        "ready": bool(clip and clip.ready),
+    }
+
+
+def clock_of(response: Response) -> Row:
+    """Which source frame the clip shows when: of a cut clip its own clock, else that of the source."""
+    if response.clip is not None and response.clip.ready:
+        clock = stored_clock(response.clip)
+        return {"frame": clock.frame.tolist(), "seconds": clock.seconds.tolist(), "end_s": clock.end_s}
+    return source_clock(frame_seconds(response.video), response)
+
+
+def source_clock(seconds: np.ndarray[Any, Any], response: Response) -> Row:
+    """The clock of a clip that shows every frame of its span; one of 2 frames a second shows those that are due."""
+    start, end = response.start, response.end
+    frames = np.arange(start, end)
+    times = seconds[start:end] - seconds[start]
+    end_s = float(seconds[end] - seconds[start])
+    if response.rendering == "grasp":
+        from ml.questions.clip import CLOSE_S
+
+        due = np.arange(0.0, end_s - CLOSE_S, 0.5)
+        frames = frames[np.searchsorted(times, due + CLOSE_S, side="right") - 1]
+        times = due
+    return {"frame": frames.tolist(), "seconds": np.round(times, 6).tolist(), "end_s": round(end_s, 6)}
+
+
+def _people(response: Response) -> Row:
+    """Printed tag -> whom it names, by the number of who they were merged into."""
+    people = {str(person.id): person for person in Person.objects.filter(video=response.video_id)}
+
+    def root(person: Person) -> Person:
+        while person.merged_into_id is not None:
+            person = people[str(person.merged_into_id)]
+        return person
+
+    found = {tag: root(people[id]) for tag, id in response.person_map.items() if id in people}
+    return {
+        tag: {"person": str(person.id), "number": person.number, "name": person.name or f"Person {person.number}"}
+        for tag, person in found.items()
+    }
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Masks
+
+
+def mask_files(response: Response, user: User, *, claims: Sequence[UUID] | None = None) -> list[Grounding]:
+    """The groundings with masks whose columns this person may see, by claim; those of some claims only."""
+    rows = Grounding.objects.filter(claim__response=response).exclude(columns="").select_related("claim", "reprompt")
+    if claims is not None:
+        rows = rows.filter(claim__in=claims)
+    if response.audit.state == Audit.State.OPEN:
+        rows = rows.filter(Q(reprompt=None) | Q(reprompt__user=user))
+    return list(rows.order_by("claim__position", "id"))
+
+
+def columns_of(response: Response, parts: Iterable[tuple[Grounding, Mapping[str, Any]]]) -> Row:
+    """The masks of several groundings as columns, rows sorted by claim. `parts`: a grounding and its stored columns."""
+    found: Row = {"v": 1, "size": None, "claims": [], "query": []}
+    names = ("object", "frame", "person", "score", "tracker_score", "box", "area", "kind", "counts")
+    found |= {name: [] for name in ("claim", "q", *names)}
+    for grounding, stored in parts:
+        found["size"] = found["size"] or stored["size"]
+        claim = str(grounding.claim_id)
+        if claim not in found["claims"]:
+            found["claims"].append(claim)
+        at = found["claims"].index(claim)
+        first = len(found["query"])
+        place = {query["id"]: first + n for n, query in enumerate(grounding.queries)}
+        for query in grounding.queries:
+            told = {"claim": at, "id": query["id"], "role": query["role"], "text": query["text"]}
+            found["query"].append(told | {"reprompt": str(grounding.reprompt_id) if grounding.reprompt_id else None})
+        found["claim"] += [at] * len(stored["frame"])
+        found["q"] += [place[id] for id in stored["query"]]
+        for name in names:
+            found[name] += stored[name]
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Disputes
+
+
+def disputes(audit: Audit, user: User) -> list[Row]:
+    """Claims that this person may decide, with what each rater said blind."""
+    ids = rating.disputed(audit, third=user)
+    claims = {c.id: c for c in Claim.objects.filter(id__in=ids).select_related("response")}
+    said = _grouped(
+        HumanVerdict.objects.filter(claim__in=ids, claim__response__ratings__completed__isnull=False)
+        .filter(claim__response__ratings__user__isnull=False)
+        .select_related("user")
+        .distinct()
+        .order_by("created")
+    )
+    complete = set(
+        Rating.objects.filter(response__claims__in=ids, completed__isnull=False).values_list("response", "user")
+    )
+    return [
+        {
+            "claim": str(id),
+            "response": str(claims[id].response_id),
+            "position": claims[id].response.position,
+            "name": claims[id].name,
+            "text": claims[id].body["text"],
+            "verdicts": [
+                {
+                    "user": name_of(one.user),
+                    "verdict": one.blind_verdict,
+                    "relevance": one.blind_relevance,
+                    "reason": one.reason,
+                }
+                for one in said[id]
+                if (claims[id].response_id, one.user_id) in complete
+            ],
+        }
+        for id in ids
+    ]

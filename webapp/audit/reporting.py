@@ -1,0 +1,202 @@
+"""The report of a finished audit: made by a job, stored as JSON, CSV and a page that opens without this server.
+
+Raters are told by number, not by name, since a report leaves the house. Verdicts are the blind ones of completed
+places. While an audit is open there is none for anybody.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from django.core.files.storage import default_storage
+from django.db import transaction
+
+from webapp.accounts.models import User
+from webapp.audit.models import Audit, AuditAdjudication, Claim, Grounding, MachineVerdict, MaskEdit, Response
+from webapp.audit.rating import counted
+from webapp.audit.services import live_job
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+from webapp.lib.errors import Refused
+
+KINDS = ("json", "csv", "html")
+MOST_COMPARED = 5000  # responses of two audits that a page compares on the spot
+
+Row = dict[str, Any]
+
+
+def request_report(*, audit: Audit, user: User | None) -> Job:
+    """Queue the making of the report. Asked again while that job waits, it is the same job. Raises Refused."""
+    need_finished(audit)
+    with transaction.atomic():
+        locked = Audit.objects.select_for_update(of=("self",)).select_related("project").get(id=audit.id)
+        waiting = Job.objects.filter(kind="audit-report", state=Job.State.QUEUED, parameters__audit=str(locked.id))
+        return waiting.first() or jobs.create(
+            project=locked.project, kind="audit-report", queue="cpu", parameters={"audit": str(locked.id)}, user=user
+        )
+
+
+def need_finished(audit: Audit) -> None:
+    if audit.state != Audit.State.FINISHED:
+        raise Refused(
+            "The report is there once the audit is finished; until then nobody is told what others said.", "audit"
+        )
+
+
+def report_of(audit: Audit) -> tuple[Row | None, Job | None]:
+    """The stored report, and the job that makes one. Raises Refused while the audit is open."""
+    need_finished(audit)
+    job = live_job(audit, ("audit-report",))
+    if not audit.report:
+        return None, job
+    with default_storage.open(file_of(audit, "json")) as file:
+        return json.load(file), job
+
+
+def file_of(audit: Audit, kind: str) -> str:
+    """Storage name of the report as json, csv or html. Raises Refused where there is none."""
+    need_finished(audit)
+    if kind not in KINDS or not audit.report:
+        raise Refused("This report is not made yet.", "audit")
+    return f"{audit.folder}/report.{kind}"
+
+
+def keep_report(*, audit_id: UUID, version: int, facts: Mapping[str, Any]) -> bool:
+    """Note that the files of a report are there; False when the audit is gone or has changed since they were made."""
+    audit = Audit.objects.select_for_update().filter(id=audit_id, version=version).first()
+    if audit is None:
+        return False
+    audit.report = dict(facts)
+    audit.save(update_fields=["report"])
+    return True
+
+
+def compare(one: Audit, other: Audit) -> Row:
+    """Two finished audits side by side, as `ml.evidence.report` compares models. Raises Refused."""
+    from ml.evidence import report
+
+    for audit in (one, other):
+        need_finished(audit)
+    if one.project_id != other.project_id:
+        raise Refused("Only audits of one project are compared.", "other")
+    if Response.objects.filter(audit__in=[one, other]).count() > MOST_COMPARED:
+        raise Refused(f"More than {MOST_COMPARED} responses are compared by manage.py audit, not by a page.", "other")
+    rows = [row for audit in (one, other) for row in rows_of(audit, masks=False, named=one.id != other.id)]
+    return report.build(rows)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Rows
+
+
+def rows_of(audit: Audit, *, humans: bool = True, masks: bool = True, named: bool = False) -> list[Row]:
+    """The rows `ml.evidence.report.build` is made from, one a response, in order.
+
+    `humans`: with what people said; False for a report of the machine alone, which anybody may see who runs it.
+    `masks`: with the overlap of corrected masks, for which stored masks are read. `named`: models with the audit's
+    number behind, to tell two audits of one model apart.
+    """
+    said = counted(audit) if humans else {}
+    people = sorted({verdict.user_id or 0 for words in said.values() for verdict in words})
+    raters = {user: f"rater {n}" for n, user in enumerate(people, 1)}
+    decided = dict(AuditAdjudication.objects.filter(claim__response__audit=audit).values_list("claim", "verdict"))
+    machine = {m.claim_id: m for m in MachineVerdict.objects.filter(claim__response__audit=audit, reprompt=None)}
+    overlaps = overlaps_of(audit) if humans and masks else {}
+    claims: dict[UUID, list[Claim]] = defaultdict(list)
+    for claim in Claim.objects.filter(response__audit=audit).order_by("position"):
+        claims[claim.response_id].append(claim)
+    rows = []
+    for response in Response.objects.filter(audit=audit).select_related("package").order_by("position"):
+        told = []
+        for claim in claims[response.id]:
+            verdict = machine.get(claim.id)
+            if verdict is None:
+                continue
+            row: Row = {
+                "id": claim.name,
+                "type": claim.type,
+                "load_bearing": claim.load_bearing,
+                "groundable": claim.groundable,
+                "verdict": verdict.name,
+                "rule": verdict.rule,
+                "numbers": verdict.numbers,
+                "human": {},
+                "adjudicated": None,
+                "relevance": {},
+                "iou": overlaps.get(claim.id),
+            }
+            if humans:
+                words = said.get(claim.id, [])
+                row["human"] = {raters[v.user_id or 0]: v.blind_verdict for v in words}
+                row["relevance"] = {raters[v.user_id or 0]: v.blind_relevance for v in words if v.blind_relevance}
+                row["adjudicated"] = decided.get(claim.id)
+            told.append(row)
+        rows.append(
+            {
+                "id": str(response.id),
+                "model": f"{response.model} (audit {audit.number})" if named else response.model,
+                "set": audit.name,
+                "video": str(response.video_id),
+                "question": str(response.question_id or f"{response.start}-{response.end} {response.asked}"),
+                "correct": response.correct,
+                "error": response.error if response.state == Response.State.FAILED else "",
+                "repairs": len(response.repairs),
+                "claims": told,
+                "deletion": None,
+            }
+        )
+    return rows
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Corrected masks
+
+
+def overlaps_of(audit: Audit) -> dict[UUID, float]:
+    """Claim -> mean IoU of the machine's masks and what people made of them: one where accepted, none where deleted or
+    drawn where the machine had nothing. Only masks that somebody looked at and said so count."""
+    found: dict[UUID, list[MaskEdit]] = defaultdict(list)
+    edits = MaskEdit.objects.filter(claim__response__audit=audit).exclude(origin__in=("shapes", "grounder"))
+    for edit in edits.order_by("claim", "query", "object", "frame"):
+        found[edit.claim_id].append(edit)
+    groundings = Grounding.objects.filter(claim__in=found).exclude(columns="").select_related("claim__response")
+    machine: dict[UUID, dict[tuple[str, int, int], str]] = defaultdict(dict)
+    sizes: dict[UUID, Sequence[int]] = {}
+    for grounding in groundings:
+        stored = read_columns(grounding)
+        keys = zip(stored["query"], stored["object"], stored["frame"], strict=True)
+        machine[grounding.claim_id].update(zip(keys, stored["counts"], strict=True))
+        sizes[grounding.claim_id] = stored["size"]
+    values = {claim: list(_overlaps(edits, machine[claim], sizes.get(claim))) for claim, edits in found.items()}
+    return {claim: round(sum(each) / len(each), 4) for claim, each in values.items() if each}
+
+
+def _overlaps(
+    edits: Sequence[MaskEdit], machine: Mapping[tuple[str, int, int], str], size: Sequence[int] | None
+) -> Iterator[float]:
+    from ml.formats import coco_rle
+
+    for edit in edits:
+        theirs = machine.get((edit.query, edit.object, edit.frame))
+        if edit.action == MaskEdit.Action.ACCEPT:
+            if theirs is not None:
+                yield 1.0
+        elif edit.action == MaskEdit.Action.DELETE:
+            if theirs is not None:
+                yield 0.0
+        elif theirs is None:
+            yield 0.0
+        elif size is not None and list(size) == list(edit.size):
+            pair = coco_rle.iou([theirs.encode()], [edit.counts.encode()], (size[0], size[1]))
+            yield float(pair.reshape(-1)[0])
+
+
+def read_columns(grounding: Grounding) -> Row:
+    """The stored columns of a grounding's masks."""
+    with default_storage.open(f"{grounding.claim.response.folder}/{grounding.columns}") as file:
+        found: Row = json.load(file)
+    return found

@@ -1,0 +1,245 @@
+"""Files of models' responses become an audit: each is placed in a video of the project, with its clip and its tags.
+
+A video is named by id, sha256, name, or name without folder and ending. Clip seconds count from the first frame
+presented, as exports have them. Everything is checked first and written in one transaction: a file with one fault
+leaves nothing behind, and the same file again is the same audit.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ml.evidence import reading
+from ml.formats import responses as format
+from ml.formats.errors import FormatError
+from webapp.accounts.models import User
+from webapp.audit import services
+from webapp.audit.correctness import is_correct
+from webapp.audit.models import RENDERINGS
+from webapp.audit.services import Draft, Made
+from webapp.bench.models import Clip
+from webapp.lib.errors import Refused
+from webapp.library.frames import frame_seconds
+from webapp.library.models import Project, Video
+from webapp.tracks.models import Person
+
+SUFFIXES = (".jsonl", ".ndjson", ".json")
+CLOSE_S = 1e-3  # seconds that rounding in a file may cost
+SLACK_S = 0.1  # seconds by which a clip may end behind the video
+NUMBER = re.compile(r"\d+")
+
+
+def suffix_of(name: str) -> str:
+    """The ending a file of responses is read by; JSON lines where its name does not say."""
+    suffix = PurePosixPath(name).suffix.lower()
+    return suffix if suffix in SUFFIXES else ".jsonl"
+
+
+def import_file(
+    *,
+    path: Path,
+    project: Project,
+    user: User | None,
+    shown: str = "",
+    name: str = "",
+    summariser: str = "rules",
+    grounder: str = "embedded",
+    raters: int = 2,
+) -> Made:
+    """Bring the responses of a file in. Raises FormatError and Refused, naming file and place."""
+    services.check_choices(summariser=summariser, grounder=grounder, raters=raters)
+    told = shown or path.name
+    drafts = drafts_of(format.read(path), project, told)
+    if not drafts:
+        raise FormatError(f"{told} holds no responses.")
+    return services.create_audit(
+        project=project,
+        user=user,
+        source=f"file:{sha256_of(path)}",
+        drafts=drafts,
+        name=name or PurePosixPath(told).stem[: services.MOST_NAME],
+        summariser=summariser,
+        grounder=grounder,
+        raters=raters,
+    )
+
+
+def sha256_of(path: Path) -> str:
+    """Of a file, or of the files of a folder with their names."""
+    digest = hashlib.sha256()
+    for file in sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path]:
+        digest.update(f"{file.relative_to(path)}\n".encode() if path.is_dir() else b"")
+        with file.open("rb") as stream:
+            digest.update(hashlib.file_digest(stream, "sha256").digest())
+    return digest.hexdigest()
+
+
+def drafts_of(found: Iterable[Any], project: Project, shown: str) -> list[Draft]:
+    """The responses placed in the project's videos. Raises FormatError with the first fault and how many there are."""
+    homes = Homes(project)
+    drafts, faults = [], []
+    for position, response in enumerate(found, 1):
+        if position > services.MOST_RESPONSES:
+            raise FormatError(f"{shown}: more than {services.MOST_RESPONSES:,} responses; import the file in parts.")
+        place = response.place or f"response {position}"
+        try:
+            drafts.append(draft_of(response, homes, shown, place))
+        except (FormatError, Refused) as error:
+            faults.append(f"{place}: {getattr(error, 'sentence', error)}")
+    if faults:
+        more = f" And {len(faults) - 1} more responses have faults." if len(faults) > 1 else ""
+        raise FormatError(f"{shown}, {faults[0]}{more} Nothing was imported.")
+    return drafts
+
+
+def draft_of(response: Any, homes: Homes, shown: str, place: str) -> Draft:
+    """One response in its video. Raises FormatError with a sentence."""
+    if response.rendering not in RENDERINGS:
+        raise FormatError(f"there is no rendering {response.rendering!r}; there is: {', '.join(RENDERINGS)}.")
+    if len(response.text) > services.MOST_TEXT:
+        raise FormatError(f"the text has more than {services.MOST_TEXT:,} characters.")
+    home = homes.of(response.video)
+    start, end = home.span(response.clip_start, response.clip_end)
+    people = home.people(response.person_map, tagged=response.rendering != "clean")
+    clip = home.clip(start, end, response.rendering, people)
+    parsed = reading.parsed(response.text)
+    answer, letters = response.answer or parsed.answer, list(parsed.letters)
+    if not letters and response.answer:
+        letters = list(reading.parsed(f"<answer>{response.answer}</answer>").letters)
+    known = {
+        "video": str(home.video.id),
+        "clip": [response.clip_start, response.clip_end],
+        "rendering": response.rendering,
+        "map": {str(tag): str(value) for tag, value in dict(response.person_map).items()},
+        "question": response.question,
+        "options": list(response.options),
+        "model": response.model,
+        "text": response.text,
+        "id": response.id,
+    }
+    return Draft(
+        video=home.video,
+        start=start,
+        end=end,
+        rendering=response.rendering,
+        model=response.model,
+        text=response.text,
+        digest=hashlib.sha256(json.dumps(known, sort_keys=True).encode()).hexdigest(),
+        person_map=people,
+        asked=response.question,
+        options=list(response.options),
+        answer=answer,
+        letters=letters,
+        key=list(response.key) if response.key is not None else None,
+        correct=is_correct(response.key, answer=answer, letters=letters, options=response.options),
+        repairs=list(parsed.repairs),
+        provenance={"file": shown, "place": place, "id": response.id},
+        clip=clip.id if clip else None,
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Which video
+
+
+def plain(name: str) -> str:
+    """A video's name without folder, ending, case and blanks around."""
+    return PurePosixPath(name.replace("\\", "/")).stem.strip().casefold()
+
+
+class Homes:
+    """The project's videos by what a file may call them, opened when a response asks for one."""
+
+    def __init__(self, project: Project) -> None:
+        self.by_word: dict[str, list[Video]] = defaultdict(list)
+        self.opened: dict[Any, Home] = {}
+        videos = Video.objects.filter(project=project, state=Video.State.READY).select_related("blob", "run")
+        for video in videos:
+            for word in {str(video.id), video.blob_id or "", video.name, plain(video.name)} - {""}:
+                self.by_word[word].append(video)
+
+    def of(self, word: str) -> Home:
+        """Raises FormatError for a video that is unknown, or one of several."""
+        found = self.by_word.get(word) or self.by_word.get(plain(word)) or []
+        if not found:
+            raise FormatError(f"there is no video {word!r} in this project (or its import is not done).")
+        if len(found) > 1:
+            raise FormatError(f"{len(found)} videos of this project are called {word!r}; use the id.")
+        video = found[0]
+        if video.id not in self.opened:
+            if not video.has_pixels:
+                raise FormatError(f"the video {word!r} has no pictures here, so nothing can be looked for in it.")
+            self.opened[video.id] = Home(video)
+        return self.opened[video.id]
+
+
+@dataclass
+class Home:
+    """A video with what is needed to place a response in it."""
+
+    video: Video
+    seconds: NDArray[np.float64] = field(init=False)
+    ids: Mapping[int, str] = field(init=False)
+    clips: list[Clip] = field(init=False)
+
+    def __post_init__(self) -> None:
+        seconds = frame_seconds(self.video)
+        self.seconds = seconds - seconds[0]
+        rows = Person.objects.filter(video=self.video, merged_into=None).values_list("number", "id")
+        self.ids = {number: str(id) for number, id in rows}
+        self.clips = list(Clip.objects.filter(video=self.video, ready=True).order_by("created"))
+
+    def span(self, start_s: float | None, end_s: float | None) -> tuple[int, int]:
+        """Source frames of a clip; None: from the first frame, to the last. Raises FormatError."""
+        length = float(self.seconds[-1])
+        first, last = 0.0 if start_s is None else start_s, length if end_s is None else end_s
+        if not np.isfinite([first, last]).all() or first < 0 or last <= first:
+            raise FormatError(f"a clip from {first:g} to {last:g} s cannot be.")
+        if last > length + SLACK_S or first >= length:
+            raise FormatError(
+                f"the clip ends at {last:g} s, behind the end of the video {self.video.name!r} ({length:g} s)."
+            )
+        start = int(np.searchsorted(self.seconds[:-1], first + CLOSE_S, side="right")) - 1
+        end = int(np.searchsorted(self.seconds, last - CLOSE_S))
+        return max(0, start), max(start + 1, min(end, self.video.frames))
+
+    def people(self, person_map: Mapping[str, Any], *, tagged: bool) -> dict[str, str]:
+        """Tag's number -> person id. Without a map, drawn tags are the persons' numbers. Raises FormatError."""
+        if not person_map:
+            return {str(number): id for number, id in self.ids.items()} if tagged else {}
+        return {tag_of(tag): self._person(tag, value) for tag, value in person_map.items()}
+
+    def _person(self, tag: Any, value: Any) -> str:
+        if isinstance(value, str) and value in self.ids.values():
+            return value
+        numbers = NUMBER.findall(str(value)) if isinstance(value, int | str) and not isinstance(value, bool) else []
+        if len(numbers) == 1 and int(numbers[0]) in self.ids:
+            return self.ids[int(numbers[0])]
+        raise FormatError(f"the tag {tag!r} stands for {value!r}, whom the video {self.video.name!r} does not know.")
+
+    def clip(self, start: int, end: int, rendering: str, people: Mapping[str, str]) -> Clip | None:
+        """A clip of the bench that shows just this, with these tags."""
+        for clip in self.clips:
+            tags = {tag_of(tag): person for tag, person in clip.person_map.items()}
+            same = (clip.start, clip.end, clip.rendering) == (start, end, rendering)
+            if same and (rendering == "clean" or all(tags.get(tag) == id for tag, id in people.items() if tag in tags)):
+                return clip
+        return None
+
+
+def tag_of(tag: Any) -> str:
+    """The number of a printed tag, as text: "P2", "Person 2" and 2 are "2". Raises FormatError."""
+    numbers = NUMBER.findall(str(tag))
+    if len(numbers) != 1:
+        raise FormatError(f"the tag {tag!r} has no number.")
+    return str(int(numbers[0]))
