@@ -13,7 +13,8 @@ beyond the layout are kept, in `extra` and `qa_extra`. An item without `qa` whos
 well and written the same way (`flat`).
 
 Times in the question are relative to the clip (source time minus `clip_offset`), those of `time_range` and of released
-`reasoning` are source seconds. Category codes belong to a scheme: see `ml.formats.grasp_codes`.
+`reasoning` are source seconds. Category codes belong to a scheme: see `ml.formats.grasp_codes`;
+an item may name it beside the layout ("scheme": "data"), as the studio's own releases do.
 
 Reading is `parse_item` (a tree to `Item`), writing is `build` (`Item` to a tree); both are pure. `stream` and `read` go
 through a file or folder, `write` makes one.
@@ -30,6 +31,7 @@ from typing import Any
 from ml.formats import jsonfields as read_as
 from ml.formats.errors import FormatError
 from ml.formats.jsonstream import LINES, entries
+from ml.questions.taxonomy import SCHEMES, Scheme
 
 MCQ, OPEN = "mcq", "open_ended"
 LONGEST_TEXT = 50_000  # characters
@@ -59,6 +61,12 @@ class Item:
     extra: dict[str, Any] = field(default_factory=dict)
     qa_extra: dict[str, Any] = field(default_factory=dict)
     flat: bool = False
+
+    @property
+    def scheme(self) -> Scheme | None:
+        """The scheme the item names for its code, where it names one that there is."""
+        said = self.extra.get("scheme", self.qa_extra.get("scheme"))
+        return next((scheme for scheme in SCHEMES if scheme == said), None)
 
     @property
     def open_ended(self) -> bool:

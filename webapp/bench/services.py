@@ -8,6 +8,7 @@ bench.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -121,11 +122,11 @@ def create_questions(
         locked = (
             Video.objects.select_for_update(no_key=True, of=("self",)).select_related("blob", "run").get(id=video.id)
         )
-        fresh = _fresh(locked, drafts)
-        if not fresh:
+        asked = fresh(locked, drafts)
+        if not asked:
             return []
         names, clock = wording.names_of([locked.id]), wording.clock_from(wording.seconds_of(locked))
-        made = [_question(locked, draft, user, origin, provenance or {}) for draft in fresh]
+        made = [_question(locked, draft, user, origin, provenance or {}) for draft in asked]
         for question in made:
             checks.check_question(question, locked, names)
             question.shown = wording.printed(question.text, names, clock)
@@ -144,15 +145,36 @@ def create_questions(
         return made
 
 
-def _fresh(video: Video, drafts: Sequence[Any]) -> list[Any]:
-    """Drafts whose words the video does not ask yet, each once; also what was rejected does not come back."""
-    known = set(Question.objects.filter(video=video).values_list("text", flat=True))
-    found = []
-    for draft in drafts:
-        if draft.text not in known:
-            known.add(draft.text)
-            found.append(draft)
-    return found
+def fresh(video: Video, drafts: Sequence[Any], *, within: float = 0.0) -> list[Any]:
+    """Drafts whose words the video does not ask yet, each once; also what was rejected does not come back.
+
+    Words are the same where they print the same people and, each moment at most `within` seconds off, the same times:
+    who reads a question back from print has lost which frame a tenth of a second stood for.
+    """
+    texts = Question.objects.filter(video=video).values_list("text", flat=True)
+    if not within:
+        known, found = set(texts), []
+        for draft in drafts:
+            if draft.text not in known:
+                known.add(draft.text)
+                found.append(draft)
+        return found
+    names, seconds = wording.names_of([video.id]), wording.seconds_of(video)
+    asked: dict[str, list[list[float]]] = defaultdict(list)
+
+    def new(text: str) -> bool:
+        words, moments = wording.words_and_moments(text, names, seconds)
+        rows = asked[words]
+        again = any(
+            len(row) == len(moments) and all(abs(a - b) <= within for a, b in zip(moments, row, strict=True))
+            for row in rows
+        )
+        rows.append(moments)
+        return not again
+
+    for text in texts:
+        new(text)
+    return [draft for draft in drafts if new(draft.text)]
 
 
 def _question(video: Video, draft: Any, user: User | None, origin: str, provenance: Mapping[str, Any]) -> Question:

@@ -57,6 +57,17 @@ def printed(text: str, names: Mapping[str, str], clock: Clock) -> str:
         return f"[{error}]"
 
 
+def words_and_moments(text: str, names: Mapping[str, str], seconds: NDArray[np.float64]) -> tuple[str, list[float]]:
+    """A text with its people filled in and its moments left open, and the moments in order, in media seconds."""
+    moments: list[float] = []
+
+    def note(frame: int) -> float:
+        moments.append(float(seconds[min(frame, len(seconds) - 1)]))
+        return float(len(moments))  # as many moments give the same words
+
+    return printed(text, names, note), moments
+
+
 def clip_row(clip: Clip | None) -> dict[str, Any] | None:
     """A cut clip as pages get it."""
     if clip is None:

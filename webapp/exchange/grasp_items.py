@@ -25,7 +25,7 @@ from ml.formats.grasp_items import Item, parse_item
 from ml.formats.jsonstream import entries
 from ml.questions import slots
 from ml.questions.draft import Draft
-from ml.questions.taxonomy import Scheme
+from ml.questions.taxonomy import SCHEMES, Scheme
 from ml.text import answers, persons, times
 from webapp.accounts.models import User
 from webapp.bench import checks, services
@@ -37,14 +37,19 @@ from webapp.tracks.models import Person
 
 MOST_ITEMS = 100_000
 SLACK = 0.5  # seconds by which a time may lie beyond the video
+# A question prints a moment to the tenth, which is off by half of one; the frame found for that is off by no more again
+PRINTED = 0.1 + 1e-5
 
 
 @dataclass
 class Imported:
-    """What came of a file: questions made, and positions of items that the project had already (or has no room for)."""
+    """What came of a file: questions made; positions of items that are questions here already (`here`), and of those
+    that no quota has room for (`left_out`).
+    """
 
     items: int = 0
     questions: list[Question] = field(default_factory=list)
+    here: list[int] = field(default_factory=list)
     left_out: list[int] = field(default_factory=list)
 
 
@@ -70,7 +75,9 @@ class Home:
 def import_file(*, path: Path, project: Project, user: User | None, scheme: Scheme | None = None) -> Imported:
     """Bring the items of a file or folder in. Raises FormatError and Refused naming file and place."""
     items = list(_items(path))
-    grasp_codes.slugs_of([item.category for _, _, item in items if item.category], scheme)
+    for named in (None, *SCHEMES):  # the file's own word counts where it has one
+        codes = [item.category for _, _, item in items if item.category and item.scheme == named]
+        grasp_codes.slugs_of(codes, named or scheme)
     homes = _Homes(project)
     drafts: dict[Any, list[tuple[int, Draft, dict[str, Any]]]] = defaultdict(list)
     faults: list[str] = []
@@ -102,16 +109,18 @@ def _write(drafts: Mapping[Video, list[tuple[int, Draft, dict[str, Any]]]], user
     result = Imported(items)
     with transaction.atomic():
         for video, rows in drafts.items():
-            made = services.create_questions(
-                video=video, drafts=[draft for _, draft, _ in rows], user=user, origin=Question.Origin.IMPORTED
-            )
+            fresh = services.fresh(video, [draft for _, draft, _ in rows], within=PRINTED)
+            made = services.create_questions(video=video, drafts=fresh, user=user, origin=Question.Origin.IMPORTED)
             told = {draft.text: (position, facts) for position, draft, facts in reversed(rows)}
+            asked = {id(draft) for draft in fresh}
+            result.here += [position for position, draft, _ in rows if id(draft) not in asked]
             for question in made:
                 question.provenance = told[question.text][1]
             Question.objects.bulk_update(made, ["provenance"], batch_size=500)
             kept = {told[question.text][0] for question in made}
             result.questions += made
-            result.left_out += [position for position, _, _ in rows if position not in kept]
+            result.left_out += [position for position, draft, _ in rows if id(draft) in asked and position not in kept]
+    result.here.sort()
     result.left_out.sort()
     return result
 
@@ -145,9 +154,12 @@ class _Homes:
 
         self.stem = stem
         self.by_name: dict[str, list[Video]] = defaultdict(list)
+        self.by_media: dict[str, Video] = {}
         for video in Video.objects.filter(project=project).select_related("blob", "run", "project"):
             for name in {_plain(video.name), stem(video.name)}:
                 self.by_name[name].append(video)
+            if video.blob_id:
+                self.by_media[video.blob_id] = video
         self.open: dict[Any, Home] = {}
 
     def of(self, item: Item) -> tuple[Home, float]:
@@ -155,6 +167,9 @@ class _Homes:
         clip = _plain(item.clip_file)
         if clip and clip != self.stem(item.clip_file) and clip in self.by_name:
             return self._one(clip, str(item.clip_file)), 0.0
+        media = self.by_media.get(item.video_id or "")
+        if media is not None:  # a release of the studio names the file by its hash
+            return self._opened(media), item.clip_offset or 0.0
         for name in (item.video_name, item.video_id, item.clip_file):
             if name and self.stem(name) in self.by_name:
                 return self._one(self.stem(name), name), item.clip_offset or 0.0
@@ -167,7 +182,9 @@ class _Homes:
         videos = self.by_name[key]
         if len(videos) > 1:
             raise FormatError(f"the project has {len(videos)} videos that {name!r} may mean.")
-        video = videos[0]
+        return self._opened(videos[0])
+
+    def _opened(self, video: Video) -> Home:
         if video.id not in self.open:
             if video.state != Video.State.READY:
                 raise FormatError(f"the video {video.name!r} is not imported to the end.")
@@ -196,7 +213,9 @@ def _numbers(video: Video) -> dict[int, str]:
 
 def draft_of(item: Item, home: Home, offset: float, scheme: Scheme | None) -> Draft:
     """The item as a draft without a proof; `offset`: where its clip begins. Raises FormatError and Refused."""
-    slug = grasp_codes.slug_of(item.category or "", scheme)
+    if scheme and item.scheme not in (None, scheme):
+        raise FormatError(f"scheme: the item says {item.scheme}, not {scheme}; leave --scheme out.")
+    slug = grasp_codes.slug_of(item.category or "", scheme or item.scheme)
     start, end = _span(item, home, offset)
     options = [
         {

@@ -11,12 +11,13 @@ from ml.formats.grasp_annotations import Row as AnnotationRow
 from ml.formats.grasp_annotations import build_row
 from ml.formats.hf_dataset import Row
 from ml.formats.vlmevalkit import Line
-from ml.questions.taxonomy import CATEGORIES
+from ml.questions.taxonomy import CATEGORIES, Scheme
 from ml.text.answers import letter_of
 
 Item = dict[str, Any]
 Tree = dict[str, Any]
 GRASP_KINDS = {"single": "mcq", "open": "open_ended"}
+SCHEME: Scheme = "data"  # of the codes; every item says so, or whoever reads it would have to ask
 LETTERED = ("single", "yes_no")
 
 
@@ -26,7 +27,7 @@ def clip_name(item: Item, number: int) -> str:
 
 
 def code_of(item: Item) -> str:
-    return CATEGORIES[item["category"]].data
+    return CATEGORIES[item["category"]].code(SCHEME)
 
 
 def grasp_item(item: Item, number: int, dataset: str = "") -> Tree:
@@ -57,6 +58,7 @@ def grasp_item(item: Item, number: int, dataset: str = "") -> Tree:
         "video_name": PurePath(video["name"]).stem,
         "qa": qa,
         "id": item["id"],
+        "scheme": SCHEME,
         "media_sha256": video["sha256"],
         "source_recording": video["recording"],
         "start_frame": span["start"],
@@ -77,7 +79,13 @@ def annotation(item: Item, number: int, split: str, sha256: str) -> Tree:
         category=code_of(item),
         difficulty=item["difficulty"],
         format=GRASP_KINDS.get(item["kind"], item["kind"]),
-        extra={"slug": item["category"], "split": split, "sha256": sha256, "media_sha256": item["video"]["sha256"]},
+        extra={
+            "scheme": SCHEME,
+            "slug": item["category"],
+            "split": split,
+            "sha256": sha256,
+            "media_sha256": item["video"]["sha256"],
+        },
     )
     return build_row(row)
 

@@ -137,4 +137,4 @@ def slugs_of(item: Item, scheme: Scheme | None) -> frozenset[str]:
 
 
 def one_of(at: int, item: Item, scheme: Scheme | None) -> One:
-    return One(at, item, slugs_of(item, scheme))
+    return One(at, item, slugs_of(item, scheme or item.scheme))

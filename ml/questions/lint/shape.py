@@ -83,12 +83,14 @@ def _category(one: One, world: World) -> Iterator[Finding]:
     item = one.item
     code = (item.category or "").strip()
     if code and not one.slugs:
-        where = f"the {world.scheme} scheme" if world.scheme else f"any scheme ({', '.join(SCHEMES)})"
+        scheme = world.scheme or item.scheme
+        where = f"the {scheme} scheme" if scheme else f"any scheme ({', '.join(SCHEMES)})"
         yield Finding("unknown_category", f"The category {quoted(code)} is not a code of {where}.", one.at)
     difficulty = (item.difficulty or "").strip()
     if not difficulty or not one.slugs:
         return
-    schemes = [world.scheme] if world.scheme else list(SCHEMES)
+    named = world.scheme or item.scheme
+    schemes = [named] if named else list(SCHEMES)
     right = {grasp_codes.difficulty_of(slug, scheme) for scheme in schemes for slug in one.slugs}
     if difficulty not in right:
         only = next(iter(right)) if len(right) == 1 else None

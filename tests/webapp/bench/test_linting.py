@@ -204,7 +204,7 @@ def test_items_are_imported_from_the_command_line(scene: Scene, no_studio: None,
                    "answer": "A", "category": "T1"}}  # fmt: skip
     path.write_text(json.dumps(item))
     call_command("import-items", str(path), "--project", "one", "--json", str(told))
-    assert json.loads(told.read_text()) == {"items": 1, "questions": [1], "left_out": []}
+    assert json.loads(told.read_text()) == {"items": 1, "questions": [1], "here": [], "left_out": []}
     path.write_text(json.dumps(item | {"qa": item["qa"] | {"category": "T3"}}))  # type: ignore[operator]
     with pytest.raises(SystemExit) as end:
         call_command("import-items", str(path), "--project", "one")

@@ -105,7 +105,7 @@ def test_an_open_item(tmp_path: Path, scene: Scene) -> None:
 def test_the_same_file_again_adds_nothing(tmp_path: Path, scene: Scene) -> None:
     assert len(bring(tmp_path, scene, ITEM).questions) == 1
     again = bring(tmp_path, scene, ITEM)
-    assert (again.questions, again.left_out, again.items) == ([], [0], 1)
+    assert (again.questions, again.here, again.left_out, again.items) == ([], [0], [], 1)
 
 
 def test_whoever_brings_items_in_has_seen_their_keys(tmp_path: Path, scene: Scene, people: SimpleNamespace) -> None:

@@ -38,16 +38,23 @@ class Command(StudioCommand):
                 self.screen.print(str(error), style="red", markup=False)
                 return BAD_INPUT
             made = len(done.questions)
-            self.screen.print(f"{made} of {done.items} items are questions now{left_out(len(done.left_out))}.")
+            self.screen.print(
+                f"{made} of {done.items} items are questions now{here(len(done.here))}{left_out(len(done.left_out))}."
+            )
             if options["json"]:
                 numbers = [question.number for question in done.questions]
-                told = {"items": done.items, "questions": numbers, "left_out": done.left_out}
+                told = {"items": done.items, "questions": numbers, "here": done.here, "left_out": done.left_out}
                 write_json(options["json"], [told], several=False)
         return 0
+
+
+def here(count: int) -> str:
+    """How many the project has already."""
+    return f"; {count} {'is' if count == 1 else 'are'} here already" if count else ""
 
 
 def left_out(count: int) -> str:
     """The end of the sentence that says what was made."""
     if not count:
         return ""
-    return f"; {count} {'was' if count == 1 else 'were'} left out: the video is asked so already, or no quota has room"
+    return f"; {count} {'was' if count == 1 else 'were'} left out, since no quota has room"
