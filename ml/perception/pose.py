@@ -1,8 +1,8 @@
 """Body pose: BlazePose full, on a square crop that the person's own face places; then the question "is it mine?".
 
 Landmarks: input 1x256x256x3, RGB 0..1; `Identity_2` 39x5 (x, y, z, visibility logit, presence logit), of which the
-first 33 are body points, `Identity_3` flag. Fallback detector: input 1x224x224x3, RGB -1..1; 2254x13 (score logit, box,
-4 points: mid hip, its ring, mid shoulder, its ring).
+first 33 are body points, `Identity_3` flag, `Identity_1` mask of the crop, 256x256, 0..1. Fallback detector: input
+1x224x224x3, RGB -1..1; 2254x13 (score logit, box, 4 points: mid hip, its ring, mid shoulder, its ring).
 
 A crop from the own face comes first, a large one before a small one: the small one validates more often but cuts off
 outstretched arms. Where both are refused, or there is no face, the detector looks on the person's box. Whatever is
@@ -19,7 +19,7 @@ import numpy as np
 
 from ml.perception.anchors import anchors, decode, sigmoid
 from ml.perception.geometry import crop, eye_angle, middle, size, transform
-from ml.perception.protocols import Array, Face, Image, Pose, Roi
+from ml.perception.protocols import Array, Face, Image, Patch, Pose, Roi
 from ml.perception.session import Session
 
 PIXELS, DETECTOR_PIXELS, POINTS = 256, 224, 33
@@ -71,24 +71,30 @@ class BlazePose:
 
     def pose(self, bgr: Image, box: Array, face: Face | None) -> Pose | None:
         """The pose of the person with this box and face; None rather than somebody else's."""
+        found = self.outlined(bgr, box, face)
+        return None if found is None else found[0]
+
+    def outlined(self, bgr: Image, box: Array, face: Face | None) -> tuple[Pose, Patch] | None:
+        """The pose as `pose` has it, and the mask that came with it."""
         if face is not None:
             for heights in (None, CLOSE_UP):
                 found = self.landmarks(bgr, roi_from_face(face, box, heights))
-                if is_own(found, box, face):
+                if is_own(found[0], box, face):
                     return found
         roi = self.look_for(bgr, box, face)
         if roi is None:
             return None
         found = self.landmarks(bgr, roi)
-        return found if is_own(found, box, face) else None
+        return found if is_own(found[0], box, face) else None
 
-    def landmarks(self, bgr: Image, roi: Roi) -> Pose:
-        """The points in one crop, in picture pixels."""
+    def landmarks(self, bgr: Image, roi: Roi) -> tuple[Pose, Patch]:
+        """The points in one crop, in picture pixels, and the mask of the crop."""
         patch, matrix = crop(bgr, roi, PIXELS)
         outputs = self._session(patch[None, :, :, ::-1].astype(np.float32) / 255)
         marks = outputs["Identity_2"].reshape(-1, 5)[:POINTS].astype(np.float64)
         points = np.c_[transform(matrix, marks[:, :2]), sigmoid(marks[:, 3]), marks[:, 2] * roi[1] / PIXELS]
-        return Pose(points, float(outputs["Identity_3"].ravel()[0]))
+        pose = Pose(points, float(outputs["Identity_3"].ravel()[0]))
+        return pose, Patch(outputs["Identity_1"].reshape(PIXELS, PIXELS), matrix)
 
     def look_for(self, bgr: Image, box: Array, face: Face | None) -> Roi | None:
         """The crop of the body in the 1.25 x person box whose face is nearest to the own one; None without any."""

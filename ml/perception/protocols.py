@@ -52,6 +52,15 @@ class Pose:
     flag: float
 
 
+@dataclass(frozen=True, eq=False)
+class Patch:
+    """A mask in a square crop: how surely each pixel is the person's, 0..1, and the 2x3 matrix from the crop's pixels
+    to the picture's."""
+
+    share: Array
+    matrix: Array
+
+
 @dataclass(frozen=True)
 class Hand:
     """21 hand points (wrist, then four each of thumb, index, middle, ring, little finger): x and y in pixels; the flag:

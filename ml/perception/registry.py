@@ -18,6 +18,7 @@ BACKENDS = {
     "faceres": ("ml.perception.faceres", "FaceRes"),
     "blazepose": ("ml.perception.pose", "BlazePose"),
     "hands": ("ml.perception.hands", "Hands"),
+    "selfie": ("ml.perception.masks.selfie", "Selfie"),
 }
 
 

@@ -1,14 +1,16 @@
 """Perception of one video from the command line, without a server.
 
-    python -m ml.perception.run VIDEO --profile embedded --rate 2 --out DIR [--no-identity] [--workers N]
+    python -m ml.perception.run VIDEO --profile embedded --rate 2 --out DIR [--no-identity] [--masks] [--workers N]
 
-Writes run.json and samples.parquet into DIR, continues there after an interruption. Exit codes: 0 done, 2 bad input,
+Writes run.json and samples.parquet into DIR, with --masks also masks.parquet and masks.json (person masks at the gaze
+samples, see `ml.perception.masks.run`); continues there after an interruption. Exit codes: 0 done, 2 bad input,
 3 missing weights, 130 stopped by Ctrl-C; each but the first with one sentence.
 """
 
 from __future__ import annotations
 
 import argparse
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -27,6 +29,8 @@ from ml.media.probe import probe
 from ml.media.source import Tally, open_source, refuse
 from ml.media.timeline import Timeline
 from ml.perception import registry
+from ml.perception.masks.masker import Masker
+from ml.perception.masks.run import make
 from ml.perception.pipeline import Options, perceive
 from ml.progress import Progress
 from ml.weights.cache import MissingWeights
@@ -42,6 +46,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--rate", type=float, default=2.0, help="gaze samples per second")
     parser.add_argument("--tracking-rate", type=float, help="frames per second the tracker sees")
     parser.add_argument("--no-identity", action="store_true", help="do not embed and compare faces")
+    parser.add_argument("--masks", action="store_true", help="make masks of the persons, too (approximate)")
     parser.add_argument("--workers", type=int, help="processes; 0 works in this one")
     return parser
 
@@ -57,7 +62,7 @@ def main(argv: list[str] | None = None) -> int:
     columns = (TextColumn("{task.description:<10}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"))
     try:
         with Bars(*columns, TimeElapsedColumn(), console=console) as bars:
-            result = run(wanted.video, wanted.out, options, bars_for(bars))
+            result = run(wanted.video, wanted.out, options, bars_for(bars), masks=wanted.masks)
     except MissingWeights as error:
         console.print(str(error), style="red", soft_wrap=True)
         return NO_WEIGHTS
@@ -95,12 +100,24 @@ def index_of(video: Path, progress: Progress) -> FrameIndex:
     return replace(timeline.index(tally.errors), changes=changes.values)
 
 
-def run(video: Path, out: Path, options: Options, progress: Progress) -> dict[str, Any]:
-    """Index the video's frames, then perceive. What cannot run is refused before the first frame is read."""
+def run(video: Path, out: Path, options: Options, progress: Progress, *, masks: bool = False) -> dict[str, Any]:
+    """Index the video's frames, then perceive, then make masks where they are wanted. What cannot run is refused before
+    the first frame is read."""
     registry.describe(registry.profile(options.profile), options.weights, identity=options.identity)
+    if masks:
+        Masker.need(options.weights)
     index = index_of(video, progress)
     out.mkdir(parents=True, exist_ok=True)
-    return perceive(video=video, index=index, out=out, options=options, progress=progress)
+    result = perceive(video=video, index=index, out=out, options=options, progress=progress)
+    if masks:
+        work = out / "masks-work"
+        make(
+            video=video, index=index, shots=[(shot["start"], shot["end"]) for shot in result["shots"]],
+            samples=out / "samples.parquet", out=out, work=work, sha256=result["video"]["sha256"],
+            weights=options.weights, progress=progress,
+        )  # fmt: skip
+        shutil.rmtree(work, ignore_errors=True)  # not there where all was done before
+    return result
 
 
 def bars_for(bars: Bars) -> Progress:

