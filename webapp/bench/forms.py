@@ -5,9 +5,11 @@ A form only reads what was typed; whether it makes sense is said by the services
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from string import ascii_lowercase
 from typing import Any
 
@@ -222,6 +224,11 @@ class QuotaLine:
         return not (self.category or self.source or self.difficulty or self.letter or self.most)
 
 
+def mark_of(quotas: Sequence[Mapping[str, Any]]) -> str:
+    """Tells whether quotas are the same as those a page showed."""
+    return sha256(json.dumps(list(quotas), sort_keys=True).encode()).hexdigest()[:16]
+
+
 @dataclass
 class Quotas:
     lines: list[QuotaLine] = field(default_factory=list)
@@ -260,15 +267,23 @@ class Quotas:
 
 
 class SettingsForm(forms.Form):
-    """How a project makes its benchmark."""
+    """How a project makes its benchmark. `changed_data`: what differs from what the page showed, whatever is stored."""
 
     raters = forms.IntegerField(
-        min_value=1, max_value=9, label="Blind answers to each question", help_text="Each is given by another person."
+        min_value=1,
+        max_value=10,
+        label="Blind answers to each question",
+        help_text="Each is given by another person.",
+        show_hidden_initial=True,
     )
-    rendering = forms.ChoiceField(choices=[(name, RENDERING_WORDS[name]) for name in RENDERINGS], label="Clips")
-    blur_faces = forms.BooleanField(required=False, label="Blur faces in clips")
-    pad_before_s = forms.FloatField(min_value=0, max_value=30, label="Seconds before the question's span")
-    pad_after_s = forms.FloatField(min_value=0, max_value=30, label="Seconds after it")
+    rendering = forms.ChoiceField(
+        choices=[(name, RENDERING_WORDS[name]) for name in RENDERINGS], label="Clips", show_hidden_initial=True
+    )
+    blur_faces = forms.BooleanField(required=False, label="Blur faces in clips", show_hidden_initial=True)
+    pad_before_s = forms.FloatField(
+        min_value=0, max_value=60, label="Seconds before the question's span", show_hidden_initial=True
+    )
+    pad_after_s = forms.FloatField(min_value=0, max_value=60, label="Seconds after it", show_hidden_initial=True)
 
 
 class VerdictForm(forms.Form):

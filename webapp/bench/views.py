@@ -20,7 +20,7 @@ from webapp.accounts.models import User
 from webapp.accounts.pages import page, post_only, wants_part
 from webapp.accounts.permissions import Action
 from webapp.bench import forms, linting, listing, pictures, queries, requests, services, writing
-from webapp.bench.models import Answer
+from webapp.bench.models import Answer, Bench
 from webapp.events.models import Event
 from webapp.jobs.models import Job
 from webapp.jobs.services import LIVE
@@ -230,8 +230,11 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
         try:
             lines = quotas.cleaned()
             if form.is_valid():
+                changes = {name: form.cleaned_data[name] for name in form.changed_data}
                 services.configure(
-                    project=project, user=cast(User, request.user), changes=form.cleaned_data | {"quotas": lines}
+                    project=project,
+                    user=cast(User, request.user),
+                    changes=changes | _new_quotas(lines, bench, request.POST.get("quotas_were", "")),
                 )
                 messages.success(request, "Saved.")
                 return redirect("bench", slug)
@@ -241,10 +244,24 @@ def settings(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "form": form,
         "quotas": quotas.lines + spare,
+        "quotas_mark": forms.mark_of(bench.quotas),
         "categories": forms.grouped_categories(),
         "difficulties": listing.DIFFICULTIES,
     }
     return page(request, "bench/settings.html", context, project=project, status=422 if form.errors else 200)
+
+
+def _new_quotas(lines: list[dict[str, Any]], bench: Bench, shown: str) -> dict[str, Any]:
+    """The quotas where this person changed them; `shown`: the mark of those on their page. Raises Refused."""
+    mark = forms.mark_of(lines)
+    if mark in (shown, forms.mark_of(bench.quotas)):
+        return {}
+    if shown and shown != forms.mark_of(bench.quotas):
+        raise Refused(
+            "Somebody else changed the quotas in the meantime. Yours are below; save again to put them in their place.",
+            "quotas",
+        )
+    return {"quotas": lines}
 
 
 NOBODY = UUID(int=0)

@@ -69,3 +69,38 @@ def test_long_words_stay_on_the_page_and_every_question_begins_at_its_top(
         page.keyboard.press("1")
         page.locator("#ask-submit").click()  # the browser scrolls down to it
     nothing_left(page)
+
+
+def test_what_was_typed_outlives_a_login(
+    visit: Any, crew: Any, studio: Any, video: Any, cora: Any, worker: Any
+) -> None:
+    """A form is not sent to nobody: neither while the studio is away nor once its writer is logged out."""
+    from django.contrib.sessions.models import Session
+
+    question = seed.signed_question(video, cora, text="Question a?")
+    visitor = visit(cora)
+    page = visitor.page
+    page.goto(f"{studio.address}/q/{question.id}/edit/")
+    page.fill("#id_text", "Question b?")
+    page.route("**/api/v1/session", lambda route: route.abort())
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("The studio cannot be reached. Nothing is lost").wait_for()
+    page.unroute("**/api/v1/session")
+    Session.objects.all().delete()
+    page.get_by_role("button", name="Save").click()
+    page.get_by_text("You were logged out. Nothing is lost").wait_for()
+    for who in ("bob", "cora"):
+        other = visitor.new_page()
+        other.goto(f"{studio.address}/login/")
+        other.fill("[name=username]", who)
+        other.fill("[name=password]", PASSWORD)
+        other.keyboard.press("Enter")
+        other.wait_for_url("**/")
+        if who == "bob":
+            page.get_by_role("button", name="Save").click()
+            page.get_by_text("By now bob is logged in.").wait_for()
+            other.context.clear_cookies()
+    page.get_by_role("button", name="Save").dblclick()
+    page.wait_for_url("**/v/**")
+    question.refresh_from_db()
+    assert (question.text, question.version) == ("Question b?", 2)

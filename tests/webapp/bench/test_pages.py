@@ -386,3 +386,34 @@ def test_releases_are_listed_and_items_retired(people: SimpleNamespace, asked_ab
     assert question.state == "retired"
     page = client.post("/p/one/bench/releases/1/retire/", {"item": "x", "reason": "y"}, follow=True).content.decode()
     assert "This release has no such item." in page
+
+
+def test_a_page_of_settings_left_open_takes_nothing_back(people: Any, as_user: Any) -> None:
+    """Only what its user changed is stored; of quotas changed twice the later one is asked about."""
+    address = "/p/one/bench/settings/"
+    client = as_user(people.cora)
+
+    def form() -> dict[str, Any]:
+        """What a browser sends back when nothing is changed."""
+        context = client.get(address).context
+        fields = {"quotas_were": context["quotas_mark"]}
+        for one in context["form"]:
+            if one.name != "blur_faces":
+                fields |= {one.html_name: one.value(), one.html_initial_name: one.value()}
+        lines = context["quotas"]
+        names = ("category", "source", "difficulty", "letter", "most")
+        return fields | {name: [getattr(line, name) for line in lines] for name in names}
+
+    def most(fields: dict[str, Any], count: str) -> dict[str, Any]:
+        return fields | {"most": [count, *fields["most"][1:]]}
+
+    one, two, three = form(), form(), form()
+    assert client.post(address, most(one, "50")).status_code == 302
+    assert client.post(address, two | {"raters": "3"}).status_code == 302
+    bench = services.bench_of(people.one)
+    assert (bench.raters, [quota["most"] for quota in bench.quotas]) == (3, [50])
+    late = client.post(address, most(three, "70"))
+    assert late.status_code == 422 and "changed the quotas in the meantime" in late.content.decode()
+    assert services.bench_of(people.one).quotas == bench.quotas
+    assert client.post(address, most(form(), "70")).status_code == 302
+    assert [quota["most"] for quota in services.bench_of(people.one).quotas] == [70]
