@@ -48,6 +48,13 @@ class Masker:
             },
         }  # fmt: skip
 
+    @staticmethod
+    def need(weights: Path | None) -> None:
+        """Raise MissingWeights where a file of weights is missing or damaged."""
+        for name in BACKENDS:
+            for model in registry.backend_class(name).weights:
+                cache.find(model, weights)
+
     def look(
         self, bgr: Image, frame: int, persons: Array, body: Array, face: Array, score: Array | None = None
     ) -> Masks:
