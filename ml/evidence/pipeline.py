@@ -26,10 +26,11 @@ from ml.evidence.grounding.windows import queries_of, window_of
 from ml.evidence.package import Claim, Package
 from ml.evidence.statements import Truth
 from ml.evidence.verdicts import RULES, Rules, Verdict, failed, judge
+from ml.evidence.vocabulary import Vocabulary
 from ml.media import masks as masks_file
 from ml.media.errors import MediaError
-from ml.media.files import sweep, write_json
-from ml.progress import Progress, silent
+from ml.media.files import sweep, write_whole
+from ml.progress import Cancelled, Progress, silent
 from ml.questions.clip import ClipClock
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ml.formats.responses import Response
 
 PLAN, PACKAGE = "plan.json", "package.json"
+UNLISTED = "mauve hexagonal contraption"  # on no list of things: who knows it has an open vocabulary
 
 
 @dataclass(frozen=True)
@@ -93,7 +95,7 @@ def audit_response(
     be read), OSError (the disk is full), and the summariser's BrokenOutput.
     """
     prepare(work, plan_of(response, footage, clock, person_map, summariser, grounder, package))
-    made = package or _package(response, summariser, clock, work, progress)
+    made = package or _package(response, summariser, clock, vocabulary_of(grounder), work, progress)
     if on_package:
         on_package(made)
     audited = Audited(made)
@@ -152,7 +154,7 @@ def judged(
             claim, queries=queries, window=window, grounded=grounded, truth=truth, clock=clock, persons=person_map,
             rules=rules,
         )  # fmt: skip
-    except (ValueError, KeyError, IndexError, ArithmeticError) as error:
+    except Exception as error:  # one claim that cannot be judged is no reason to lose the others
         verdict = failed(f"The claim could not be judged: {sentence(error)}")
     return Checked(claim, queries, window, grounded, verdict)
 
@@ -182,7 +184,7 @@ def _looked_for(
     watched = Watched(share)
     try:
         return window, ground(grounder, footage, queries, window, watched), ""
-    except MediaError:
+    except (MediaError, Cancelled):
         raise
     except Exception as error:  # whatever a backend does, the other claims go on
         if watched.raised is not None:
@@ -216,6 +218,11 @@ def ground(
             grounded.status[query.id] = "error"
             grounded.sentence[query.id] = f"The grounder {grounder.name} said nothing of it."
     return grounded
+
+
+def vocabulary_of(grounder: Grounder | None) -> Vocabulary | None:
+    """What negative phrases are chosen from, so that this grounder can look for them."""
+    return None if grounder is None else Vocabulary(open=grounder.knows(UNLISTED))
 
 
 class Watched:
@@ -291,11 +298,16 @@ def prepare(work: Path, plan: dict[str, Any]) -> None:
     work.mkdir(parents=True, exist_ok=True)
     sweep(work)
     if not path.is_file():
-        write_json(path, plan)
+        _write(path, plan)
 
 
 def _package(
-    response: Response, summariser: Summariser | None, clock: ClipClock, work: Path, progress: Progress
+    response: Response,
+    summariser: Summariser | None,
+    clock: ClipClock,
+    vocabulary: Vocabulary | None,
+    work: Path,
+    progress: Progress,
 ) -> Package:
     path = work / PACKAGE
     if path.is_file():
@@ -305,9 +317,10 @@ def _package(
     progress("summary", 0.0)
     made = summariser.summarise(
         response.text, question=response.question, options=response.options, answer=response.answer,
-        duration_s=clock.end_s,
+        duration_s=clock.end_s, vocabulary=vocabulary,
     )  # fmt: skip
-    write_json(path, packages.to_json(made))
+    packages.check(made, response.text)
+    _write(path, packages.to_json(made))
     progress("summary", 1.0)
     return made
 
@@ -318,7 +331,12 @@ def _store(work: Path, claim: Claim, queries: Sequence[Query], window: Any, grou
         return
     if grounded is not None:
         masks_file.write(path.with_suffix(".parquet"), grounded.masks, {"claim": claim.id})
-    write_json(path, {"queries": [asdict(q) for q in queries], **record(window, grounded)})
+    _write(path, {"queries": [asdict(q) for q in queries], **record(window, grounded)})
+
+
+def _write(path: Path, tree: Any) -> None:
+    """JSON as ASCII: a model's text may hold half characters, which UTF-8 has no bytes for."""
+    write_whole(path, json.dumps(tree, indent=1).encode() + b"\n")
 
 
 def _broken(grounded: Grounded | None) -> bool:

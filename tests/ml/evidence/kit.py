@@ -33,7 +33,7 @@ GRID = np.arange(0, FRAMES, 5)
 
 def facts(events: Sequence[Event] = (), coverage: Sequence[Covered] = EVERYWHERE, step: int = 5) -> Facts:
     persons = [Person(IDS[n], n, VISIBLE[n]) for n in VISIBLE]
-    return Facts(INDEX.seconds, step, persons, list(events), list(coverage), (0, 60))
+    return Facts(INDEX.seconds, step, persons, list(events), coverage=list(coverage), cuts=(0, 60))
 
 
 def gesture(type: str, start: int, end: int, initiator: int, target: int | None = None, id: str = "e1") -> Event:
