@@ -1,30 +1,18 @@
 """What every floor's tests share: a data folder of their own, and a real embedded PostgreSQL and Valkey on demand.
 
-The settings are read from the environment, so it is set here before Django is.
+The settings are read from the environment, which `tests.environment` sets before anything else is imported.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
+import django
 import pytest
 
-# Not pytest's own temporary folder: PostgreSQL runs as "nobody" under root and must be able to enter
-DATA = Path(tempfile.mkdtemp(prefix="sightline-test-"))
-DATA.chmod(0o711)
-os.environ["SIGHTLINE_DATA"] = str(DATA)
-os.environ["DJANGO_SETTINGS_MODULE"] = "webapp.settings"
-os.environ["SIGHTLINE_DB_POOL"] = "0"  # a pool's idle connections would keep the test database from being dropped
-os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "true"  # Playwright's event loop runs in the thread of the tests
-for name in ("DATABASE_URL", "BROKER_URL", "STORAGE_URL", "SIGHTLINE_PRODUCTION"):
-    os.environ.pop(name, None)
-
-import django  # noqa: E402
+from tests.environment import DATA
 
 django.setup()  # now, since the conftest of a folder below may import models
 

@@ -10,7 +10,7 @@ asserts with a margin.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pytest
@@ -33,33 +33,36 @@ class Figure:
         return "ok" if good else "OVER" if not self.at_least else "UNDER"
 
 
-FIGURES = pytest.StashKey[list[Figure]]()
+NAME = "figure"  # of the properties of a test's report that hold one: reports reach whoever shows the table
 Record = Callable[..., None]
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    config.stash[FIGURES] = []
+shown: list[Figure] = []
 
 
 @pytest.fixture
-def figure(pytestconfig: pytest.Config) -> Record:
+def figure(request: pytest.FixtureRequest) -> Record:
     """Record a measured figure; `at_least` turns the budget into a floor."""
 
     def record(
         what: str, value: Any, unit: str = "", *, budget: float | None = None, at_least: bool = False, note: str = ""
     ) -> None:
-        pytestconfig.stash[FIGURES].append(Figure(what, value, unit, budget, at_least, note))
+        plain = value if isinstance(value, str) else float(value)
+        request.node.user_properties.append((NAME, asdict(Figure(what, plain, unit, budget, at_least, note))))
 
     return record
 
 
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    figures = config.stash[FIGURES]
-    if not figures:
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    if report.when == "teardown":  # the last of a test's reports has all its properties
+        kept: list[tuple[str, Any]] = report.user_properties
+        shown.extend(Figure(**value) for name, value in kept if name == NAME)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    if not shown:
         return
     terminalreporter.section("figures")
     rows = [("what", "measured", "budget", "", "note")]
-    for f in figures:
+    for f in shown:
         value = f.value if isinstance(f.value, str) else f"{f.value:.4g}"
         budget = "" if f.budget is None else f"{'>=' if f.at_least else '<='} {f.budget:g} {f.unit}"
         rows.append((f.what, f"{value} {f.unit}".strip(), budget, f.verdict, f.note))
