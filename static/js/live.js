@@ -58,6 +58,7 @@ const WORDS = {
   perceive: "Perception",
   derive: "Social events",
   gestures: "Gestures",
+  masks: "Masks",
   match: "Comparison",
   accept: "Acceptance",
   "import-run": "Run import",
@@ -67,6 +68,11 @@ const WORDS = {
   agreement: "Agreement",
   clip: "Clip",
   release: "Release",
+  audit: "Audit",
+  respond: "Responses",
+  reprompt: "Other wording",
+  propagate: "Carrying masks",
+  "audit-report": "Audit report",
 };
 
 /** What a job is doing, as its row says it. */

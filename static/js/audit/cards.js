@@ -36,7 +36,7 @@ export class Cards {
           "span",
           { class: "card-head" },
           h("span", { class: `type type-${claim.type}`, text: TYPES[claim.type] }),
-          claim.polarity === "negated" && h("span", { class: "badge", text: "negated" }),
+          claim.polarity === "negated" && h("span", { class: "badge", text: "not", title: "The claim says that this is not so" }),
           claim.persons.map((tag) => chip(this.store, this.palette, tag)),
           h("span", { class: "card-time mono dim", text: timeWords(claim), title: BASIS[claim.time.basis] }),
         ),

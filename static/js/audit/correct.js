@@ -18,7 +18,7 @@ export class Corrector {
   #stroke = null; // bits while the pointer is down
   #last = null; // where the stroke was last, in mask pixels
   #path = []; // corners of the polygon on its way
-  #done = []; // steps of this page, [{claim, changes: [{query, object, frame, before, after}], label}]
+  #done = []; // steps of this page, [{id, claim, changes: [{query, object, frame, before, after}], label}]
   #undone = [];
 
   constructor({ store, cache, player, queue, palette, say, overlay }) {
@@ -140,9 +140,8 @@ export class Corrector {
   }
 
   #send(claim, kind, changes, label) {
-    this.#done.push({ claim: claim.id, kind, changes, label });
     const edits = changes.map(({ after }) => ({ id: uuid(), version: null, ...pick(after) }));
-    this.queue.put({
+    const { id } = this.queue.put({
       row: `masks ${claim.id}`,
       path: `/audit/claims/${claim.id}/masks`,
       body: { kind, edits },
@@ -150,6 +149,7 @@ export class Corrector {
       about: claim.id,
       apply: changes.map(({ query, object, frame, after }) => ({ query, object, frame, edit: after })),
     });
+    this.#done.push({ id, claim: claim.id, kind, changes, label });
     this.cache.corrected(claim);
     this.#changed();
   }
@@ -173,14 +173,14 @@ export class Corrector {
       return this.say("Correct the mask on this frame first: it is what the others are made from.");
     const frames = this.#around(claim, player.frame);
     if (!frames.length) return this.say("There is no frame beside this one that could take it.");
-    this.queue.put({
+    const { id } = this.queue.put({
       row: `masks ${claim.id}`,
       path: `/audit/claims/${claim.id}/masks/propagate`,
       body: { query, object, frames, by },
       label: `Claim ${this.store.at + 1}: carried to ${plural(frames.length, "frame")}`,
       about: claim.id,
     });
-    this.#done.push({ claim: claim.id, changes: [], label: "carried" });
+    this.#done.push({ id, claim: claim.id, changes: [], label: "carried" });
     return this.say(`Carried to ${plural(frames.length, "frame")}: look at them, they are made by shape.`);
   }
 
@@ -219,8 +219,8 @@ export class Corrector {
     this.queue.put({
       row: `masks ${claim.id}`,
       path: `/audit/claims/${claim.id}/masks/undo`,
-      body: {},
-      label: `Claim ${this.store.at + 1}: undo ${step?.label ?? ""}`,
+      body: step ? { step: step.id } : {},
+      label: `Claim ${this.store.at + 1}: undo`,
       about: claim.id,
       apply: step?.changes.map(({ query, object, frame, before }) => ({ query, object, frame, edit: before })) ?? null,
     });

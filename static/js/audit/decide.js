@@ -10,6 +10,7 @@ export class Decide extends Topics {
     this.picked = new Map(); // claim id -> {verdict, relevance, reason}
     judge.give = (words) => this.give(words);
     judge.of = (claim) => this.of(claim);
+    judge.reveal = () => this.form.requestSubmit();
     this.form.addEventListener("submit", (event) => this.#send(event));
   }
 
@@ -38,7 +39,7 @@ export class Decide extends Topics {
     try {
       const { adjudication, left } = await this.api.post(`/audit/claims/${claim.id}/adjudicate`, { id: uuid(), ...said });
       this.picked.delete(claim.id);
-      this.store.put(claim, { adjudication });
+      this.store.put(claim, { adjudication, verdict: adjudication });
       this.say(left ? `Decided. ${left} left in this audit.` : "Decided. Nothing else is disputed.");
       this.emit("done", left);
       const next = this.store.nextOpen();

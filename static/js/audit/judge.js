@@ -141,4 +141,8 @@ export function followEdits({ store, queue, cache }) {
   });
 }
 
-export const shownEdits = (queue) => (claim) => editsShown(claim.edits, queue.about(claim.id));
+/** The corrections of a claim that are shown: one's own, or where those of several people are open those of one of them. */
+export const shownEdits = (queue, store) => (claim) => {
+  const open = claim.edits.some(({ user }) => user !== undefined);
+  return editsShown(open ? claim.edits.filter(({ user }) => user === store.whose) : claim.edits, queue.about(claim.id));
+};

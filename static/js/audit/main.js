@@ -67,8 +67,15 @@ async function start() {
   performance.mark("audit-ready");
 }
 
+/** Who decides a dispute sees the claims they may decide, and their own word is the decision. */
+function disputed(claims) {
+  return claims.filter(({ id }) => page.disputed.includes(id)).map((claim) => ({ ...claim, verdict: claim.adjudication }));
+}
+
 function build({ api, task, database, times }) {
+  if (page.adjudicates) task.claims = disputed(task.claims);
   const store = new AuditStore(task, times);
+  store.deciding = page.adjudicates;
   const video = store.video.has_pixels ? $("#video") : null;
   const player = new Player($("#player"), video, times);
   const palette = new Palette(() => redraw(), root);
@@ -80,7 +87,7 @@ function build({ api, task, database, times }) {
     place: `audit ${page.response}`,
     prepare: (record) => prepare(record, store),
   });
-  const cache = new MaskCache({ api, video: store.video, edits: shownEdits(queue) });
+  const cache = new MaskCache({ api, video: store.video, edits: shownEdits(queue, store) });
   const judge = new Judge({ store, queue, say });
   const actions = new AuditActions({ store, player, window, say });
   const shared = { store, player, palette, window, queue, cache, judge, actions, api, say, video };
@@ -188,7 +195,9 @@ function watch({ store, player, cache, judge, window, queue, say, complete, api,
     cache.load(claim).then(() => cache.load(claims[at + 1]));
   });
   const progress = () => {
-    $("#progress-words").textContent = page.rates ? `${store.judged} of ${store.claims.length} claims have your verdict` : `${store.claims.length} claims`;
+    $("#progress-words").textContent = page.adjudicates
+      ? `${store.judged} of ${store.claims.length} disputed claims are decided`
+      : page.rates ? `${store.judged} of ${store.claims.length} claims have your verdict` : `${store.claims.length} claims`;
     const bar = $("#progress");
     bar.max = Math.max(1, store.claims.length);
     bar.value = store.judged;
@@ -209,7 +218,7 @@ function follow({ store, cache, api, say }) {
     if (!["reprompt", "propagate"].includes(job.kind) || !FINAL.has(job.state)) return;
     try {
       const fresh = await api.get(page.task);
-      store.take(fresh.claims);
+      store.take(page.adjudicates ? disputed(fresh.claims) : fresh.claims);
       cache.renew(store.claim);
     } catch (error) {
       say(error.message, "error");

@@ -130,7 +130,13 @@ export class MaskOverlay {
     pen.font = `600 11px ${this.palette.font}`;
     pen.textBaseline = "bottom";
     pen.textAlign = "left";
-    rimmed(pen, words, Math.max(2, x0 + 1), Math.max(13, y0 - 2));
+    const wide = pen.measureText(words).width + 10;
+    const [left, top] = [Math.max(2, Math.min(x0, this.stage.clientWidth - wide - 2)), Math.max(2, y0 - 18)];
+    pen.fillStyle = `color-mix(in srgb, ${this.colourOf(row)} 80%, black)`;
+    pen.beginPath();
+    pen.roundRect(left, top, wide, 16, 4);
+    pen.fill();
+    rimmed(pen, words, left + 5, top + 14);
   }
 
   /** What is drawn, in words: also for who does not see it. */

@@ -4,8 +4,8 @@ import { h, icon, onceAFrame } from "../workspace/dom.js";
 import { timeWords } from "./cards.js";
 import { chip } from "./chips.js";
 import { machineWords, otherWords } from "./machine.js";
-import { presenceWords } from "./strip.js";
-import { BASIS, RELEVANCE, ROLES, STATUS, TYPES, VERDICTS } from "./words.js";
+import { foundWords } from "./strip.js";
+import { BASIS, RELEVANCE, ROLES, TYPES, VERDICTS } from "./words.js";
 
 export class Panel {
   constructor({ root, store, judge, palette, actions, player, cache }) {
@@ -39,7 +39,7 @@ export class Panel {
             "button",
             {
               type: "button",
-              class: `say say-${value}`,
+              class: `pick pick-${value}`,
               title: `${title} (${key})`,
               "aria-pressed": "false",
               data: { [name]: value },
@@ -67,7 +67,7 @@ export class Panel {
   // ---- What it says ----
 
   #drawFacts(claim) {
-    const { store, palette } = this;
+    const { store } = this;
     const told = JSON.stringify([claim.id, claim.queries.length, claim.edits.length, claim.reprompts.map(({ state }) => state), Boolean(this.cache.of(claim))]);
     if (told === this.told) return;
     this.told = told;
@@ -111,7 +111,7 @@ export class Panel {
     const masks = this.cache.of(claim);
     const items = claim.queries.map((query) => {
       const failed = query.status !== "ok" && query.status !== "empty";
-      const words = failed ? query.sentence || STATUS[query.status] : presenceWords(query, masks?.present(query.id) ?? query.frames, claim.place).split(": ").at(-1);
+      const words = foundWords(query, masks?.present(query.id) ?? query.frames, claim.place);
       return h(
         "li",
         { class: `query query-${query.role}` },
@@ -153,6 +153,10 @@ export class Panel {
 
   #statusWords(claim, said, masks) {
     const { store } = this;
+    if (store.deciding) {
+      if (claim.adjudication) return "Decided: N goes to the next.";
+      return said.verdict ? "A reason, then Enter decides." : "Your decision: 1 to 4.";
+    }
     if (!store.mayRate) return this.judge.why;
     const left = store.claims.length - store.judged;
     if (!said.verdict) return said.relevance ? "Say the verdict, too: 1 to 4." : "Your verdict: 1 to 4.";
@@ -166,7 +170,9 @@ export class Panel {
     const told = JSON.stringify([claim.id, claim.machine, Boolean(this.store.mine(claim)), claim.others, claim.adjudication, claim.reprompts.map(({ machine }) => machine)]);
     if (told === this.toldMachine) return;
     this.toldMachine = told;
-    const hidden = this.store.mine(claim)
+    const hidden = this.store.deciding
+      ? "It is not shown before the decision."
+      : this.store.mine(claim)
       ? "It is shown once you have said how relevant the mask is, or at Enter."
       : "Hidden until you have given your own verdict.";
     this.machine.replaceChildren(

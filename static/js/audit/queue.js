@@ -60,7 +60,7 @@ export class AuditQueue extends Topics {
   /** `about`: the claim; `apply`: what it changes on the page until it is acknowledged, for whoever draws that. */
   put({ row, method = "POST", path, body, label, about, apply = null }) {
     const id = uuid();
-    const facts = { row, method, path, body, label, about, apply };
+    const facts = { row, method, path, body: { id, ...body }, label, about, apply };
     const record = { id, user: this.user, video: this.place, ...facts, status: "queued" };
     this.records.push(record);
     record.stored = this.database.append(bare(record)).then((kept) => {

@@ -28,7 +28,8 @@ export class Rationale {
 
   /** Claims in the order of the text; what two claims share belongs to the first. */
   #build() {
-    const { text, claims } = this.store;
+    const { claims } = this.store;
+    const { text } = this.store.task;
     const parts = [];
     let at = 0;
     for (const [number, claim] of claims.entries()) {

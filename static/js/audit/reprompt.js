@@ -3,8 +3,7 @@
 import { h, icon, uuid } from "../workspace/dom.js";
 import { queryId } from "./masks.js";
 import { tint } from "./paint.js";
-import { presenceWords } from "./strip.js";
-import { STATUS } from "./words.js";
+import { foundWords } from "./strip.js";
 
 const WIDTH = 420;
 
@@ -46,7 +45,8 @@ export class Reprompt {
     try {
       const { reprompt } = await this.api.post(`/audit/claims/${claim.id}/reprompts`, { id: uuid(), text });
       this.form.elements.text.value = "";
-      if (!claim.reprompts.some(({ id }) => id === reprompt.id)) this.store.take([{ ...claim, reprompts: [...claim.reprompts, reprompt] }]);
+      const waiting = { state: "waiting", grounding: null, ...reprompt };
+      this.store.take([{ ...claim, reprompts: [...claim.reprompts, waiting] }]);
       this.renew();
     } catch (error) {
       this.problem.textContent = error.message;
@@ -81,7 +81,7 @@ export class Reprompt {
     const masks = this.cache.of(this.store.claim);
     const frames = masks?.present(id) ?? query.frames;
     const failed = query.status !== "ok" && query.status !== "empty";
-    const words = failed ? query.sentence || STATUS[query.status] : presenceWords({ ...query, id }, frames, this.store.claim.place).split(": ").at(-1);
+    const words = foundWords(query, frames, this.store.claim.place);
     return h(
       "figure",
       { class: "wording", data: { state: "done" } },

@@ -33,6 +33,7 @@ export class AuditStore extends Topics {
     this.waiting = new Map(); // claim id -> what was said of it and is not acknowledged yet
     this.at = 0;
     this.shown = { masks: true, control: false, query: null }; // query: the only one drawn, or null for the claim's own
+    this.whose = null; // where everybody's corrections are open: whose are shown
     this.mode = "judge"; // or "correct": a mask is being corrected
     this.index = new Map(this.claims.map((claim, i) => [claim.id, i]));
   }

@@ -20,6 +20,7 @@ export class AuditStrip {
     this.names = root.querySelector(".strip-names");
     this.twin = root.querySelector("#strip-words");
     this.stage = root.querySelector(".strip-stage");
+    this.clock = clipClock(store);
     new ResizeObserver(() => this.resize()).observe(this.stage);
     for (const topic of ["focus", "view", "claim"]) store.on(topic, () => this.redraw());
     cache.on("loaded", () => this.redraw());
@@ -90,7 +91,7 @@ export class AuditStrip {
     pen.fillStyle = palette.bg;
     pen.fillRect(0, 0, width, height);
     this.#drawOutside(pen, height);
-    drawRuler(pen, { window, times: store.times, store, palette, width, height: RULER });
+    drawRuler(pen, { window, times: this.clock, store, palette, width, height: RULER });
     this.#drawWindow(pen);
     rows.forEach((row, k) => this.#drawRow(pen, row, RULER + BAND + k * ROW));
     this.#drawHead(pen, height);
@@ -237,21 +238,32 @@ export class AuditStrip {
         }),
       ),
     );
-    this.twin.replaceChildren(...rows.map(({ query, frames }) => h("li", { text: presenceWords(query, frames, place) })));
+    this.twin.replaceChildren(...rows.map(({ query, frames }) => h("li", { text: `${ROLES[query.role]} “${query.text}”: ${foundWords(query, frames, place)}` })));
   }
 }
 
-export function presenceWords(query, frames, place) {
-  const name = `${ROLES[query.role]} “${query.text}”`;
-  if (query.status !== "ok" && query.status !== "empty") return `${name}: ${query.sentence || STATUS[query.status]}.`;
-  if (!place) return `${name}: found on ${plural(frames.length, "frame")}.`;
+/** On how many of the frames looked at a query found something. */
+export function foundWords(query, frames, place) {
+  if (query.status !== "ok" && query.status !== "empty") return query.sentence || STATUS[query.status];
+  if (!place) return `on ${plural(frames.length, "frame")}`;
   const found = new Set(frames);
   const count = (inside) => {
     const looked = place.frames.filter((_, i) => place.inside[i] === inside);
     return [looked.filter((frame) => found.has(frame)).length, looked.length];
   };
   const [inside, outside] = [count(true), count(false)];
-  return `${name}: on ${inside[0]} of ${inside[1]} frames in the claimed span, ${outside[0]} of ${outside[1]} in the control.`;
+  const beside = outside[1] ? `, ${outside[0]} of ${outside[1]} outside` : "";
+  return `on ${inside[0]} of ${inside[1]} frames in the span${beside}`;
+}
+
+/** The clip's clock in the place of the video's, for the ruler. */
+function clipClock({ times, clip }) {
+  const zero = times.zeroed(clip.start);
+  return {
+    frames: times.frames,
+    zeroed: (frame) => times.zeroed(frame) - zero,
+    frameAt: (seconds) => times.frameAt(seconds + zero),
+  };
 }
 
 /** Usual distance of frames that were looked at. */

@@ -49,9 +49,26 @@ export class ToolBar {
         disabled: !negative,
         title: negative ? "The negative control: it should not be found" : "This claim has no negative control",
       }),
+      this.#whose(claim),
       h("span", { class: "grow" }),
       store.mayRate && this.#button("Correct", "M", () => corrector.toggle(), { sign: "edit", disabled: !claim?.queries.length }),
     ].filter(Boolean);
+  }
+
+  /** Where everybody's corrections are open: whose are shown. */
+  #whose(claim) {
+    const { store, cache } = this;
+    const people = [...new Set((claim?.edits ?? []).map(({ user }) => user).filter((user) => user !== undefined))];
+    if (!people.length) return null;
+    const choose = (value) => {
+      store.whose = value || null;
+      for (const one of store.claims) cache.corrected(one);
+      store.show({});
+    };
+    const options = ["", ...people].map((user) => h("option", { value: user, text: user ? `Masks as ${user} has them` : "Masks as found" }));
+    const select = h("select", { "aria-label": "Whose masks", data: { focus: "whose" }, onchange: (event) => choose(event.target.value) }, options);
+    select.value = store.whose ?? "";
+    return select;
   }
 
   #correcting() {

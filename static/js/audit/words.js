@@ -48,7 +48,7 @@ export const BASIS = {
 export const ROLES = {
   phrase: "Phrase",
   category: "Category",
-  negative: "Control",
+  negative: "Negative",
   person: "Person",
   reprompt: "Other wording",
 };

@@ -55,6 +55,7 @@ JOB_WORDS = {
     "perceive": "Perception",
     "derive": "Social events",
     "gestures": "Gestures",
+    "masks": "Masks",
     "match": "Comparison",
     "accept": "Acceptance",
     "import-run": "Run import",
@@ -64,6 +65,11 @@ JOB_WORDS = {
     "agreement": "Agreement",
     "clip": "Clip",
     "release": "Release",
+    "audit": "Audit",
+    "respond": "Responses",
+    "reprompt": "Other wording",
+    "propagate": "Carrying masks",
+    "audit-report": "Audit report",
 }
 
 

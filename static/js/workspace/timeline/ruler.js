@@ -28,7 +28,7 @@ export function eachTick(window, times, visit) {
       if (frame <= times.frames) visit(frame, String(frame), frame % (tick.step * 5) === 0);
     return;
   }
-  const first = Math.floor(times.zeroed(Math.floor(window.start)) / tick.step);
+  const first = Math.max(0, Math.floor(times.zeroed(Math.floor(window.start)) / tick.step)); // before 0 on the clip's clock: none
   const last = times.zeroed(Math.ceil(window.end)) / tick.step;
   for (let k = first; k <= last; k++) {
     const frame = times.frameAt(k * tick.step + 1e-9);

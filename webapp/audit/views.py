@@ -1,0 +1,196 @@
+"""The list of audits, bringing responses in, and the page of one audit with its responses."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any, cast
+
+from django.contrib import messages
+from django.contrib.auth.decorators import login_required
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
+from django.views.decorators.http import require_http_methods, require_safe
+
+from ml.formats.errors import FormatError
+from webapp.accounts.access import allowed, project_for, role_in
+from webapp.accounts.models import User
+from webapp.accounts.pages import page, post_only
+from webapp.audit import forms, queries, services
+from webapp.audit.access import audit_by_number
+from webapp.lib.errors import Refused, Stale
+from webapp.library.models import Project, Video
+
+STALE = "Somebody else changed this audit in the meantime. Look at it and do it again."
+SHOWN = ("all", "open", "mine", "disputed", "failed")
+PAGE = 100
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# All audits
+
+
+@login_required
+@require_safe
+def audits(request: HttpRequest, slug: str) -> HttpResponse:
+    project = project_for(request.user, slug, "view")
+    user = cast(User, request.user)
+    rows = queries.audits_of(project, user, role_in(user, project.id) or "viewer")
+    context = {
+        "rows": [shown(row) for row in rows],
+        "videos": Video.objects.filter(project=project, state=Video.State.READY).exists(),
+        "job_kinds": " ".join(queries.WORK),
+    }
+    return page(request, "audit/audits.html", context, project=project)
+
+
+def shown(row: dict[str, Any]) -> dict[str, Any]:
+    """A row with what pages draw of it: how far it is, and what the person does next."""
+    processed = row["responses"] and row["processed"] / row["responses"]
+    rated = row["responses"] and row["rated"] / row["responses"]
+    return row | {"processed_share": processed, "rated_share": rated}
+
+
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def new(request: HttpRequest, slug: str) -> HttpResponse:
+    """Bring a file of responses in, and start to process it."""
+    project = project_for(request.user, slug, "audit")
+    form = forms.ImportForm(request.POST or None, request.FILES or None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            return _imported(request, project, form.cleaned_data)
+        except Refused as refused:
+            form.add_error(refused.field if refused.field in form.fields else None, refused.sentence)
+        except FormatError as error:
+            form.add_error("file", str(error))
+    return page(request, "audit/new.html", {"form": form}, project=project, status=422 if form.errors else 200)
+
+
+def _imported(request: HttpRequest, project: Project, wanted: dict[str, Any]) -> HttpResponse:
+    from webapp.exchange import responses
+
+    user = cast(User, request.user)
+    file: UploadedFile = wanted.pop("file")
+    with tempfile.TemporaryDirectory(prefix="sightline-responses-") as folder:
+        path = Path(folder) / f"responses{responses.suffix_of(file.name or '')}"
+        with path.open("wb") as copy:
+            for chunk in file.chunks():
+                copy.write(chunk)
+        done = responses.import_file(path=path, shown=file.name or "", project=project, user=user, **wanted)
+    known = f" {done.known} were there already." if done.known else ""
+    messages.success(request, f"{done.made} response{'s are' if done.made != 1 else ' is'} in.{known}")
+    _start(request, done.audit, user)
+    return redirect("audit", project.slug, done.audit.number)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# One audit
+
+
+@login_required
+@require_safe
+def audit(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Its responses, how far they are, and what this person may do next."""
+    found, role = audit_by_number(request.user, slug, number, "view")
+    user = cast(User, request.user)
+    row = queries.audit_row(found, user, role)
+    responses = queries.response_list(found, user, role)
+    only = request.GET.get("show", "")
+    only = only if only in SHOWN else "all"
+    fitting = [one for one in responses if fits(one, only)]
+    first = _first(request.GET.get("from", ""), len(fitting))
+    context = {
+        "audit": found,
+        "row": shown(row),
+        "responses": fitting[first : first + PAGE],
+        "count": len(fitting),
+        "first": first,
+        "earlier": max(0, first - PAGE) if first else None,
+        "later": first + PAGE if first + PAGE < len(fitting) else None,
+        "only": only,
+        "tallies": [(name, WORDS[name], sum(fits(one, name) for one in responses)) for name in SHOWN],
+        "summariser_words": forms.SUMMARISER_WORDS.get(row["summariser"], row["summariser"]),
+        "grounder_words": forms.GROUNDER_WORDS.get(row["grounder"], row["grounder"]),
+        "form": forms.SettingsForm(initial={"name": found.name, "raters": found.raters, "version": found.version}),
+        "actions": allowed(user, found.project_id),
+        "job_kinds": " ".join(queries.WORK),
+    }
+    return page(request, "audit/audit.html", context, project=found.project)
+
+
+WORDS = {"all": "All", "open": "Open places", "mine": "Yours", "disputed": "Disputed", "failed": "Failed"}
+
+
+def fits(one: dict[str, Any], only: str) -> bool:
+    """Whether a response belongs to a part of the list."""
+    return {
+        "all": True,
+        "open": one["state"] == "done" and one["mine"] != "completed" and one["places"] > 0,
+        "mine": one["mine"] != "none",
+        "disputed": bool(one["disputes"]),
+        "failed": one["state"] == "failed",
+    }[only]
+
+
+def _first(word: str, count: int) -> int:
+    place = int(word) if word.isascii() and word.isdigit() and len(word) < 8 else 0
+    return place if place < max(count, 1) else 0
+
+
+@login_required
+@post_only
+def start(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Process what is not processed; after failures, only that."""
+    found, _ = audit_by_number(request.user, slug, number, "audit")
+    _start(request, found, cast(User, request.user))
+    return redirect("audit", slug, number)
+
+
+def _start(request: HttpRequest, audit: Any, user: User) -> None:
+    try:
+        services.request_audit(audit=audit, user=user)
+        messages.success(request, "They are being cut into claims, and what these name is looked for.")
+    except Refused as refused:
+        messages.error(request, refused.sentence)
+
+
+@login_required
+@post_only
+def finish(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """End the audit: everything is shown to everybody, and the report is made."""
+    found, _ = audit_by_number(request.user, slug, number, "audit")
+    word = request.POST.get("version", "")
+    version = int(word) if word.isascii() and word.isdigit() and len(word) < 10 else -1
+    try:
+        force = request.POST.get("force") == "1"
+        services.finish(audit=found, user=cast(User, request.user), version=version, force=force)
+        messages.success(request, "The audit is finished. Its report is being made.")
+        return redirect("audit_report", slug, number)
+    except Refused as refused:
+        messages.error(request, refused.sentence)
+    except Stale:
+        messages.error(request, STALE)
+    return redirect("audit", slug, number)
+
+
+@login_required
+@post_only
+def settings(request: HttpRequest, slug: str, number: int) -> HttpResponse:
+    """Another name, or another number of raters."""
+    found, _ = audit_by_number(request.user, slug, number, "audit")
+    form = forms.SettingsForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, "Write a name, and how many people judge each response: 1 to 10.")
+        return redirect("audit", slug, number)
+    wanted = form.cleaned_data
+    version = wanted.pop("version")
+    try:
+        services.configure(audit=found, user=cast(User, request.user), version=version, changes=wanted)
+        messages.success(request, "Saved.")
+    except Refused as refused:
+        messages.error(request, refused.sentence)
+    except Stale:
+        messages.error(request, STALE)
+    return redirect("audit", slug, number)
