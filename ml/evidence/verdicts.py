@@ -145,6 +145,7 @@ class Case:
         self.number = {tag: tag if persons is None else persons.get(tag) for tag in tags}
         self.tags = dict(persons or {})
         self.unknown = [tag for tag, number in self.number.items() if number is None]
+        self.singular = {f"phrase-{k}": phrase.singular for k, phrase in enumerate(claim.phrases, 1)}
         self.inside, self.outside = _looked(window, grounded)
         self.found = {q.id: self._found(q) for q in queries} if grounded else {}
         self.numbers: dict[str, Any] = {
@@ -203,6 +204,7 @@ class Case:
             "status": self.status(query.id),
             **presence(masks.frame, masks.object, masks.person, rows, strong, self.inside, self.outside),
             "score": round(float(strength[rows].max()), 4) if rows.any() else None,
+            "singular": self.singular.get(query.id),
         }
 
     def of_person(self, query: str, person: int) -> dict[str, Any]:
