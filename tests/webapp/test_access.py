@@ -59,6 +59,9 @@ API = "/api/v1"
 SOME_EDIT = {"id": str(uuid4()), "kind": "unknown", "object": str(uuid4())}
 SOME_ANSWER = {"id": str(uuid4()), "chosen": ["a"]}
 SOME_VERDICT = {"id": str(uuid4()), "verdict": "reject", "reason": "It makes no sense."}
+SOME_WORD = {"id": str(uuid4()), "verdict": "supported"}
+SOME_STEP = {"id": str(uuid4()), "kind": "delete", "edits": []}
+SOME_FILLING = {"id": str(uuid4()), "query": "phrase-1", "object": 1, "frames": [120]}
 TABLE = [
     # accounts
     Row("GET", "/login/", "anybody"),
@@ -150,6 +153,33 @@ TABLE = [
     Row("POST", f"{API}/questions/<uuid:question_id>/answer", "annotator", SOME_ANSWER),
     Row("POST", f"{API}/questions/<uuid:question_id>/give-back", "annotator"),
     Row("POST", f"{API}/questions/<uuid:question_id>/adjudicate", "reviewer", SOME_VERDICT),
+    # audits: this one is finished, so everybody in the project reads it
+    Row("GET", f"{API}/projects/<slug:slug>/audits", "viewer"),
+    Row("POST", f"{API}/projects/<slug:slug>/audits", "curator", {}),
+    Row("POST", f"{API}/projects/<slug:slug>/audits/produce", "curator", {}),
+    Row("GET", f"{API}/audits/<uuid:audit_id>", "viewer"),
+    Row("PATCH", f"{API}/audits/<uuid:audit_id>", "curator", {"version": 1, "raters": 3}),
+    Row("POST", f"{API}/audits/<uuid:audit_id>/start", "curator"),
+    Row("POST", f"{API}/audits/<uuid:audit_id>/finish", "curator", {"version": 1}),
+    Row("POST", f"{API}/audits/<uuid:audit_id>/report", "curator"),
+    Row("GET", f"{API}/audits/<uuid:audit_id>/report", "viewer"),
+    Row("GET", f"{API}/audits/<uuid:audit_id>/agreement", "viewer"),
+    Row("GET", f"{API}/audits/<uuid:audit_id>/compare/<uuid:other_id>", "viewer"),
+    Row("GET", f"{API}/audits/<uuid:audit_id>/disputes", "reviewer"),
+    Row("POST", f"{API}/audits/<uuid:audit_id>/next", "reviewer"),
+    Row("GET", f"{API}/audit/responses/<uuid:response_id>", "viewer"),
+    Row("GET", f"{API}/audit/responses/<uuid:response_id>/masks", "viewer"),
+    Row("POST", f"{API}/audit/responses/<uuid:response_id>/complete", "reviewer"),
+    Row("POST", f"{API}/audit/responses/<uuid:response_id>/give-back", "reviewer"),
+    Row("GET", f"{API}/audit/claims/<uuid:claim_id>/masks", "viewer"),
+    Row("PUT", f"{API}/audit/claims/<uuid:claim_id>/verdict", "reviewer", SOME_WORD),
+    Row("DELETE", f"{API}/audit/claims/<uuid:claim_id>/verdict", "reviewer", {"version": 1}),
+    Row("POST", f"{API}/audit/claims/<uuid:claim_id>/reveal", "reviewer"),
+    Row("POST", f"{API}/audit/claims/<uuid:claim_id>/adjudicate", "reviewer", SOME_WORD | {"reason": "So."}),
+    Row("POST", f"{API}/audit/claims/<uuid:claim_id>/masks", "reviewer", SOME_STEP),
+    Row("POST", f"{API}/audit/claims/<uuid:claim_id>/masks/undo", "reviewer", {}),
+    Row("POST", f"{API}/audit/claims/<uuid:claim_id>/masks/propagate", "reviewer", SOME_FILLING),
+    Row("POST", f"{API}/audit/claims/<uuid:claim_id>/reprompts", "reviewer", {"id": str(uuid4()), "text": "a dog"}),
     # tracks and events
     Row("GET", "/v/<uuid:video_id>/", "viewer"),
     Row("GET", "/p/<slug:slug>/triage/", "annotator"),
@@ -168,6 +198,8 @@ TABLE = [
     Row("GET", f"{API}/derivations/<uuid:derivation_id>", "viewer"),
     Row("POST", f"{API}/derivations/<uuid:derivation_id>/apply", "annotator"),
     Row("POST", f"{API}/videos/<uuid:video_id>/perceive", "curator", {}),
+    Row("POST", f"{API}/videos/<uuid:video_id>/masks", "curator"),
+    Row("GET", f"{API}/videos/<uuid:video_id>/masks", "viewer"),
     Row("GET", f"{API}/runs/<uuid:run_id>", "viewer"),
     Row("POST", f"{API}/runs/<uuid:run_id>/accept", "curator"),
     Row("POST", f"{API}/runs/<uuid:run_id>/discard", "curator"),
@@ -256,7 +288,19 @@ def place(people: SimpleNamespace, video: Any) -> dict[str, Any]:
         "token": "unknown",
         "piece": "poster.jpg",
         **bench(people, video),
+        **audit(people, video),
     }
+
+
+def audit(people: SimpleNamespace, video: Any) -> dict[str, Any]:
+    """A finished audit, which is compared with itself, and a response with claims."""
+    from tests.webapp.audit.made import make_scene
+
+    scene = make_scene(video, people.cora)
+    scene.audit.state = "finished"
+    scene.audit.save()
+    ids = {"audit_id": scene.audit.id, "other_id": scene.audit.id, "claim_id": scene.claims[0].id}
+    return ids | {"response_id": scene.response.id}
 
 
 def bench(people: SimpleNamespace, video: Any) -> dict[str, Any]:

@@ -15,9 +15,9 @@ from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
 from django.core.files.storage import default_storage
+from django.core.files.uploadedfile import UploadedFile
 from django.http import Http404, HttpResponse
-from ninja import File, Form, Router, Schema
-from ninja.files import UploadedFile
+from ninja import Form, Router, Schema
 from pydantic import Field
 
 from ml.formats.errors import FormatError
@@ -144,11 +144,14 @@ def list_audits(request: UserRequest, slug: str) -> dict[str, Any]:
 
 
 @router.post("/projects/{slug:slug}/audits")
-def import_responses(request: UserRequest, slug: str, form: Form[ImportIn], file: File[UploadedFile]) -> dict[str, Any]:
-    """Bring a file of responses in and start its audit; the same file again is the same audit."""
+def import_responses(request: UserRequest, slug: str, form: Form[ImportIn]) -> dict[str, Any]:
+    """Bring the `file` of responses in and start its audit; the same file again is the same audit."""
     from webapp.exchange import responses
 
     project = project_for(request.user, slug, "audit")
+    file = request.FILES.get("file")
+    if not isinstance(file, UploadedFile):
+        raise Refused("Choose a file of responses.", "file")
     with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
         path = Path(folder) / f"responses{responses.suffix_of(file.name or '')}"
         with path.open("wb") as copy:

@@ -14,9 +14,12 @@ from typing import Any, cast
 from uuid import UUID
 
 import numpy as np
+from django.core.files.storage import default_storage
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
+from numpy.typing import NDArray
 
+from ml.questions.clip import ClipClock
 from webapp.accounts.models import User
 from webapp.accounts.permissions import Role, role_allows
 from webapp.audit import masking, rating
@@ -39,6 +42,7 @@ from webapp.bench.clips import stored_clock
 from webapp.jobs import queries as jobs
 from webapp.jobs.models import Job
 from webapp.jobs.services import LIVE
+from webapp.lib import storage
 from webapp.library.frames import frame_seconds
 from webapp.library.models import Project
 from webapp.tracks.models import Person
@@ -256,7 +260,7 @@ class View:
     def claim(self, claim: Claim) -> Row:
         said = self.said.get(claim.id, [])
         mine = next((row for row in said if row.user_id == self.user.pk), None)
-        told = self.everything or (mine is not None and mine.machine_seen is not None)
+        told = self.open_to_all or (mine is not None and mine.machine_seen is not None)
         row = {
             **claim.body,
             "id": str(claim.id),
@@ -389,25 +393,22 @@ def _clip(response: Response) -> Row:
 
 def clock_of(response: Response) -> Row:
     """Which source frame the clip shows when: of a cut clip its own clock, else that of the source."""
+    clock = None
     if response.clip is not None and response.clip.ready:
         clock = stored_clock(response.clip)
+    elif response.rendering == "grasp" and default_storage.exists(f"{response.folder}/clock.npz"):
+        with storage.local(f"{response.folder}/clock.npz") as path:
+            clock = ClipClock.load(path)
+    if clock is not None:
         return {"frame": clock.frame.tolist(), "seconds": clock.seconds.tolist(), "end_s": clock.end_s}
     return source_clock(frame_seconds(response.video), response)
 
 
-def source_clock(seconds: np.ndarray[Any, Any], response: Response) -> Row:
-    """The clock of a clip that shows every frame of its span; one of 2 frames a second shows those that are due."""
+def source_clock(seconds: NDArray[np.float64], response: Response) -> Row:
+    """The clock of a clip that shows every frame of its span."""
     start, end = response.start, response.end
-    frames = np.arange(start, end)
-    times = seconds[start:end] - seconds[start]
-    end_s = float(seconds[end] - seconds[start])
-    if response.rendering == "grasp":
-        from ml.questions.clip import CLOSE_S
-
-        due = np.arange(0.0, end_s - CLOSE_S, 0.5)
-        frames = frames[np.searchsorted(times, due + CLOSE_S, side="right") - 1]
-        times = due
-    return {"frame": frames.tolist(), "seconds": np.round(times, 6).tolist(), "end_s": round(end_s, 6)}
+    times = np.round(seconds[start : end + 1] - seconds[start], 6).tolist()
+    return {"frame": list(range(start, end)), "seconds": times[:-1], "end_s": times[-1]}
 
 
 def _people(response: Response) -> Row:

@@ -345,7 +345,7 @@ def may_adjudicate(claim: Claim, user: User) -> bool:
 
 
 def may_see_raters(response: Response, user: User) -> bool:
-    """Whether this person may see what raters said of a response of an open audit: all are done, and this is a third."""
+    """Whether this person may see what raters said of a response of an open audit: all are done, they are a third."""
     seats = list(Rating.objects.filter(response=response))
     return sum(seat.completed is not None for seat in seats) >= response.audit.raters and all(
         seat.user_id != user.pk for seat in seats
