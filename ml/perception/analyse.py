@@ -21,6 +21,7 @@ from ml.media.decode import read_frames
 from ml.media.index import FrameIndex
 from ml.perception import headpose, matching, registry, tracker
 from ml.perception.geometry import ious, size
+from ml.perception.given import Given
 from ml.perception.nanodet import COCO
 from ml.perception.protocols import (
     Array,
@@ -56,7 +57,10 @@ class Seen:
 class Analyser:
     """The loaded backends of a profile."""
 
-    def __init__(self, chosen: registry.Profile, weights: Path | None, *, identity: bool) -> None:
+    def __init__(
+        self, chosen: registry.Profile, weights: Path | None, *, identity: bool, given: Given | None = None
+    ) -> None:
+        self._given = given  # the persons, where somebody else followed them
         self._objects: ObjectDetector = registry.load(chosen.objects, weights)
         self._faces: FaceDetector = registry.load(chosen.faces, weights)
         self._mesh: FaceMesher = registry.load(chosen.mesh, weights)
@@ -81,10 +85,11 @@ class Analyser:
                 if not may_wait:
                     self._steps(waiting, True, rows)
             else:
-                found = self._find(bgr)
+                found = self._find(number, bgr)
                 persons = [d for d in found if d.name == "person"]
                 ends = k > 0 and shot[k] != shot[k - 1]  # nothing is filled in after a shot's last sample
-                self._steps(waiting, not ends and (before is None or not is_calm(before, persons)), rows)
+                moved = self._given is not None or before is None or not is_calm(before, persons)
+                self._steps(waiting, not ends and moved, rows)
                 rows.add(frame=number, sampled=True, looked=True)
                 self._sample(bgr, float(index.zeroed[number]), found, rows)
                 before = persons
@@ -99,7 +104,7 @@ class Analyser:
         for number, bgr in waiting:
             rows.add(frame=number, sampled=False, looked=needed)
             if needed:
-                persons = [d for d in self._find(bgr) if d.name == "person"]
+                persons = self._persons_at(number, bgr)
                 self._persons(bgr, persons, rows)
                 for _ in persons:
                     add_no_face(rows)
@@ -112,9 +117,17 @@ class Analyser:
         end = time.thread_time() if kind != "decode" else time.process_time()
         self._spent[kind] += end - start
 
-    def _find(self, bgr: Image) -> list[Detection]:
+    def _find(self, number: int, bgr: Image) -> list[Detection]:
         with self._timed("persons"):
-            return self._objects.detect(bgr, PERSON_SCORE)
+            found = self._objects.detect(bgr, PERSON_SCORE)
+        if self._given is None:
+            return found
+        return [*self._given.persons(number), *(d for d in found if d.name != "person")]
+
+    def _persons_at(self, number: int, bgr: Image) -> list[Detection]:
+        if self._given is not None:
+            return self._given.persons(number)
+        return [d for d in self._find(number, bgr) if d.name == "person"]
 
     def _sample(self, bgr: Image, time_s: float, found: list[Detection], rows: PieceBuilder) -> None:
         with self._timed("faces"):

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ml.media.index import FrameIndex
+from ml.perception.given import Given
 from ml.perception.protocols import Array
 from ml.perception.records import Piece
 from ml.perception.tracker import Settings, Tracker
@@ -52,19 +53,23 @@ class Fill:
 
 @dataclass
 class Tracks:
-    """Result: per piece the track of each row (-1: none), the fills by piece; shot and span's end of each track."""
+    """Result: per piece the track of each row (-1: none), the fills by piece; shot and span's end of each track;
+    `given`: the track by the number it had before."""
 
     rows: list[Array] = field(default_factory=list)
     fills: list[list[Fill]] = field(default_factory=list)
     shot: list[int] = field(default_factory=list)
     end: list[int] = field(default_factory=list)
+    given: dict[int, int] = field(default_factory=dict)
 
 
 class Assembler:
     """Feed it the pieces in order, then ask for the result."""
 
-    def __init__(self, index: FrameIndex, shots: list[tuple[int, int]], settings: Settings) -> None:
-        self._index, self._settings = index, settings
+    def __init__(
+        self, index: FrameIndex, shots: list[tuple[int, int]], settings: Settings, given: Given | None = None
+    ) -> None:
+        self._index, self._settings, self._given = index, settings, given
         self._shots = shots
         self._starts = np.array([start for start, _ in shots])
         self._samples = np.zeros(len(shots), int)
@@ -99,7 +104,10 @@ class Assembler:
         body = piece.body[here].astype(np.float64)
         time_s = float(self._index.zeroed[frame])
         sure = np.where(np.isfinite(piece.face_score[here]), 1.0, piece.score[here])  # a face makes a weak box a person
-        ids = self._tracker.step(time_s, body, sure, piece.look[here].astype(np.float64))
+        if self._given is None:
+            ids = self._tracker.step(time_s, body, sure, piece.look[here].astype(np.float64))
+        else:
+            ids = self._given.numbers(frame, piece.body[here])
         for number, box in zip(ids.tolist(), body, strict=True):
             if number >= 0:
                 self._extend(number, shot, frame, sampled, box)
@@ -138,10 +146,12 @@ class Assembler:
             for number, t in self._tracks.items()
             if t.samples >= (SEEN_SAMPLES if self._samples[t.shot] >= SHORT_SHOT else 1)
         ]
-        final = np.full(self._tracker.next_id + 1, -1)  # the last entry answers to -1
+        highest = self._tracker.next_id if self._given is None else self._given.count
+        final = np.full(highest + 1, -1)  # the last entry answers to -1
         for new, (_, _, old) in enumerate(sorted(kept)):
             final[old] = new
         tracks = Tracks([final[rows] for rows in self._rows], [[] for _ in self._rows])
+        tracks.given = {old: new for new, (_, _, old) in enumerate(sorted(kept))}
         tracks.shot = [self._tracks[old].shot for _, _, old in sorted(kept)]
         tracks.end = [self._tracks[old].end for _, _, old in sorted(kept)]
         ends = [frames[-1] for frames in self._frames]

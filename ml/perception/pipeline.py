@@ -1,10 +1,11 @@
 """A perception run: a video in, `run.json` and `samples.parquet` out.
 
-Stages: shots (cuts, from the changes that the index holds; without them the frames are decoded for it), people (all
-that looks at frames, in pieces of some seconds, by several processes), tracks, gaze (pitch bias, targets), identity,
-write. The pieces lie in `work/` inside the output folder until the run is complete: after any interruption, kill -9
-included, the same call in the same folder continues, and its `samples.parquet` has the same bytes as an undisturbed
-run's, whatever the number of processes. No stage holds more than a piece in memory.
+Stages: shots (cuts, from the changes that the index holds; without them the frames are decoded for it), in a profile
+with a person tracker follow (who is where, as masks; `ml.perception.following`), people (all that looks at frames, in
+pieces of some seconds, by several processes), tracks, gaze (pitch bias, targets), identity, write. The pieces lie in
+`work/` inside the output folder until the run is complete: after any interruption, kill -9 included, the same call in
+the same folder continues, and its `samples.parquet` has the same bytes as an undisturbed run's, whatever the number of
+processes. No stage holds more than a piece in memory, but for the packed masks where people are followed.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ from ml.media.files import sweep
 from ml.media.index import FrameIndex, sample_frames
 from ml.media.probe import probe
 from ml.perception import assemble, gaze, identity, registry, samples, tracker
+from ml.perception.given import Given
 from ml.perception.pool import Here, Pool, open_pool
 from ml.perception.protocols import Array
 from ml.perception.records import Piece
 from ml.perception.summary import Summary
-from ml.perception.worker import Setup, Task, peak_rss_mb, write_json
+from ml.perception.worker import GIVEN, Setup, Task, peak_rss_mb, write_json
 from ml.progress import Progress, silent
 from ml.weights import cache
 
@@ -78,6 +80,11 @@ class Run:
     pieces: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+
+    @property
+    def follows(self) -> bool:
+        """Whether the profile has a tracker that follows people by itself."""
+        return registry.profile(self.options.profile).people is not None
 
     def load(self) -> Iterator[Piece]:
         """The analysed pieces, one at a time, in order."""
@@ -219,16 +226,35 @@ def find_shots(run: Run, pool: Pool | Here, progress: Progress) -> None:
 
 
 def look_at_frames(run: Run, pool: Pool | Here, progress: Progress) -> None:
+    if run.follows:
+        follow_people(run, pool, progress)
     with run.stage("people", progress):
-        frames, sampled = wanted_frames(run)
-        path = run.work / "frames.npz"
-        with path.with_suffix(".part").open("wb") as file:
-            shot = np.searchsorted([start for start, _ in run.shots], frames, side="right") - 1
-            np.savez(file, allow_pickle=False, frame=frames, sampled=sampled, shot=shot)
-        path.with_suffix(".part").replace(path)
+        frames = write_frames(run)
         tasks = tasks_for("people", piece_bounds(run.index.zeroed[frames], PEOPLE_PIECE_S))
         run.pieces = len(tasks)
         run_tasks(run, pool, "people", tasks, progress)
+
+
+def follow_people(run: Run, pool: Pool | Here, progress: Progress) -> None:
+    """The stage that only a profile with a person tracker has, before the others look at the frames."""
+    from ml.perception import following
+
+    with run.stage("follow", progress):
+        frames = write_frames(run)
+        shots = following.tasks_of(registry.profile(run.options.profile), frames, run.shots)
+        run_tasks(run, pool, "follow", [task for tasks in shots for task in tasks], progress)
+        following.settle(run.work, frames, shots, (run.width, run.height), run.notes)
+
+
+def write_frames(run: Run) -> Array:
+    """Write frames.npz, which frames are analysed, for the processes; returns them."""
+    frames, sampled = wanted_frames(run)
+    path = run.work / "frames.npz"
+    with path.with_suffix(".part").open("wb") as file:
+        shot = np.searchsorted([start for start, _ in run.shots], frames, side="right") - 1
+        np.savez(file, allow_pickle=False, frame=frames, sampled=sampled, shot=shot)
+    path.with_suffix(".part").replace(path)
+    return frames
 
 
 def wanted_frames(run: Run) -> tuple[Array, Array]:
@@ -244,7 +270,8 @@ def derive(run: Run, about: dict[str, Any], out: Path, progress: Progress) -> di
     """Everything after the frames were looked at; writes samples.parquet."""
     starts = np.array([start for start, _ in run.shots])
     with run.stage("tracks", progress):
-        assembler = assemble.Assembler(run.index, run.shots, tracker.Settings())
+        given = Given.load(run.work / GIVEN) if run.follows else None
+        assembler = assemble.Assembler(run.index, run.shots, tracker.Settings(), given)
         for number, piece in enumerate(run.load()):
             assembler.add(piece)
             progress("tracks", number / run.pieces)
@@ -262,6 +289,10 @@ def derive(run: Run, about: dict[str, Any], out: Path, progress: Progress) -> di
     with run.stage("write", progress):
         summary = Summary(run.shots, len(tracks.shot))
         spent = write_samples(run, tracks, starts, bias, out, summary, progress)
+        if run.follows:
+            from ml.perception import following
+
+            following.write_masks(run.work, out, tracks.given, about, run.seconds["follow"])
     run.notes += bias_notes(bias)
     return {
         **about,

@@ -6,10 +6,18 @@ are x1, y1, x2, y2; angles inside are radians. A square crop (`Roi`) is centre, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
+
+from ml.media.index import FrameIndex
+
+if TYPE_CHECKING:
+    from ml.evidence.grounding.protocol import Masks
 
 Array = NDArray[Any]  # floating point
 Image = NDArray[Any]  # uint8, h x w x 3, BGR
@@ -82,6 +90,24 @@ class Backend(Protocol):
 class ObjectDetector(Backend, Protocol):
     def detect(self, bgr: Image, threshold: float) -> list[Detection]:
         """Persons and objects with a score above `threshold`."""
+
+
+class PersonTracker(Backend, Protocol):
+    length: int  # frames of a chunk
+    overlap: int  # frames that neighbouring chunks share
+
+    def describe(self) -> dict[str, Any]:
+        """Name, version, sha256 by weights file, settings; without loading the model."""
+
+    def follow(
+        self,
+        video: Path,
+        index: FrameIndex,
+        size: tuple[int, int],
+        frames: NDArray[np.int64],
+        report: Callable[[int], None],
+    ) -> tuple[Masks, list[str]]:
+        """The people on the frames of one chunk, numbered within it, and notes; `size`: width and height."""
 
 
 class FaceDetector(Backend, Protocol):

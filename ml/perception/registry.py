@@ -18,21 +18,27 @@ BACKENDS = {
     "faceres": ("ml.perception.faceres", "FaceRes"),
     "blazepose": ("ml.perception.pose", "BlazePose"),
     "hands": ("ml.perception.hands", "Hands"),
+    "sam3-people": ("ml.perception.sam3_people", "Sam3People"),
     "selfie": ("ml.perception.masks.selfie", "Selfie"),
 }
 
 
 @dataclass(frozen=True)
 class Profile:
-    """The backend for each kind of work."""
+    """The backend for each kind of work. `people`: who follows people; None: those that `objects` detects are joined
+    from frame to frame by `ml.perception.tracker`."""
 
     objects: str
     faces: str
     mesh: str
     identity: str
+    people: str | None = None
 
 
-PROFILES = {"embedded": Profile("nanodet", "centerface", "facemesh", "faceres")}
+PROFILES = {
+    "embedded": Profile("nanodet", "centerface", "facemesh", "faceres"),
+    "gpu": Profile("nanodet", "centerface", "facemesh", "faceres", "sam3-people"),
+}
 
 
 def backend_class(name: str) -> Any:
@@ -58,12 +64,16 @@ def profile(name: str) -> Profile:
 def describe(chosen: Profile, folder: Path | None, *, identity: bool) -> list[dict[str, Any]]:
     """What a run records of its backends: name, version, and sha256 by weights file.
 
-    Checks every weights file on the way, so a run fails here, before any work: raises MissingWeights.
+    Checks every weights file on the way, so a run fails here, before any work: raises MissingWeights, or ValueError
+    where a backend's packages are missing.
     """
-    names = [name for kind, name in asdict(chosen).items() if identity or kind != "identity"]
+    names = [name for kind, name in asdict(chosen).items() if name and (identity or kind != "identity")]
     described = []
     for name in names:
         backend = backend_class(name)
+        if name == chosen.people:
+            described.append(backend(folder).describe())
+            continue
         hashes = {}
         for model in backend.weights:
             cache.find(model, folder)

@@ -25,6 +25,8 @@ from ml.media.index import FrameIndex
 
 PR_SET_PDEATHSIG = 1
 REPORT_EVERY_S = 0.1
+ENDINGS = {"cuts": "json", "follow": "parquet", "people": "npz"}
+GIVEN = "given.npz"  # in the work folder: the persons that were followed
 Report = Callable[[int], None]  # number of frames of the task that are done
 
 
@@ -41,7 +43,8 @@ class Setup:
 
 @dataclass(frozen=True)
 class Task:
-    """`kind` cuts: look for cuts in the frames [start, end); people: analyse the rows [start, end) of `frames.npz`."""
+    """`kind` cuts: look for cuts in the frames [start, end); follow: follow people through the rows [start, end) of
+    `frames.npz`, one chunk of a shot; people: analyse these rows."""
 
     kind: str
     number: int
@@ -50,7 +53,7 @@ class Task:
 
     def result(self, work: Path) -> Path:
         """The file that says the task is done."""
-        return work / f"{self.kind}-{self.number:05d}.{'json' if self.kind == 'cuts' else 'npz'}"
+        return work / f"{self.kind}-{self.number:05d}.{ENDINGS[self.kind]}"
 
 
 class Worker:
@@ -62,11 +65,14 @@ class Worker:
         self._video = Path(setup.video)
         self._index = FrameIndex.load(self._work / "index.npz")
         self._analyser: Any = None
+        self._follower: Any = None
 
     def run(self, task: Task, report: Report) -> None:
         """Do one task; its result appears under its final name only when it is whole."""
         if task.kind == "cuts":
             self._cuts(task, report)
+        elif task.kind == "follow":
+            self._follow(task, report)
         else:
             self._people(task, report)
 
@@ -79,14 +85,31 @@ class Worker:
         found = shots.candidates(self._video, self._index, task.start, task.end, done)
         write_json(task.result(self._work), found)
 
+    def _follow(self, task: Task, report: Report) -> None:
+        from ml.media import masks as packed
+        from ml.media.probe import probe
+        from ml.perception import registry
+
+        if self._follower is None:
+            weights = None if self._setup.weights is None else Path(self._setup.weights)
+            self._follower = registry.load(registry.profile(self._setup.profile).people or "", weights)
+        with np.load(self._work / "frames.npz", allow_pickle=False) as plan:
+            frames = plan["frame"][task.start : task.end].astype(np.int64)
+        info = probe(self._video)
+        masks, notes = self._follower.follow(self._video, self._index, (info.width, info.height), frames, report)
+        packed.write(task.result(self._work), masks, {"notes": notes})
+
     def _people(self, task: Task, report: Report) -> None:
         if self._analyser is None:
             from ml.perception import registry
             from ml.perception.analyse import Analyser
+            from ml.perception.given import Given
 
+            self._follower = None  # its memory is needed
             weights = None if self._setup.weights is None else Path(self._setup.weights)
             chosen = registry.profile(self._setup.profile)
-            self._analyser = Analyser(chosen, weights, identity=self._setup.identity)
+            given = None if chosen.people is None else Given.load(self._work / GIVEN)
+            self._analyser = Analyser(chosen, weights, identity=self._setup.identity, given=given)
         with np.load(self._work / "frames.npz", allow_pickle=False) as plan:
             frames, sampled, shot = (plan[name][task.start : task.end] for name in ("frame", "sampled", "shot"))
         piece = self._analyser.piece(

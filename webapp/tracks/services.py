@@ -23,7 +23,7 @@ from webapp.lib.errors import Refused
 from webapp.library.models import Video
 from webapp.tracks.models import IdentityProposal, Person, Run, Tracklet
 
-PROFILES = ("embedded",)
+PROFILES = ("embedded", "gpu")
 ABANDONED_S = 3600  # seconds after which files without a row are nobody's
 
 
