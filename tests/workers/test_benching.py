@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 
+from ml.progress import Cancelled
 from tests.webapp.bench.conftest import no_broker, scene
 from tests.webapp.bench.scene import Scene, make_questions, make_scene, run_job, say
 from tests.webapp.conftest import people
 from webapp.accounts.models import Membership, User
 from webapp.bench import requests, services
 from webapp.bench.models import Question
+from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.library.models import Video
 
@@ -57,6 +59,21 @@ def test_the_same_seed_makes_nothing_twice(people: Any) -> None:
     for kept in (True, False):
         job = run_job(requests.request_generation(project=people.one, user=None, video=scene.video, seed=1))
         assert bool(job.result["questions"]) is kept and job.result["drafts"] > 0
+
+
+def test_a_cancel_that_comes_while_questions_are_written_leaves_none(people: Any, monkeypatch: Any) -> None:
+    scene = crowded(people.one, people.alice)
+    job = requests.request_generation(project=people.one, user=people.cora, video=scene.video, seed=1)
+    create = services.create_questions
+
+    def cancelled_meanwhile(**wanted: Any) -> Any:
+        jobs.cancel(job=Job.objects.get(id=job.id), user=people.cora)
+        return create(**wanted)
+
+    monkeypatch.setattr(services, "create_questions", cancelled_meanwhile)
+    with pytest.raises(Cancelled):
+        run_job(job)
+    assert not Question.objects.exists() and services.bench_of(people.one).next_number == 1
 
 
 def test_a_whole_project_balances_its_letters(people: Any) -> None:

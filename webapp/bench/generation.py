@@ -6,9 +6,10 @@ Slow: imported by workers and commands only.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from django.db import transaction
 from django.db.models import Count
 
 from ml.questions.generate import generate
@@ -44,11 +45,13 @@ def generate_for(
     categories: Sequence[str] = (),
     most: int | None = None,
     letters: Letters | None = None,
+    hold: Callable[[], None] = lambda: None,
 ) -> Generated:
     """Make and keep the questions of one video: slow for a large one, so workers only.
 
     The same seed on the same events gives the same drafts; those the video has already are not kept again. `letters`:
-    what keys of the project have so far, kept up to date over several videos. Raises Refused.
+    what keys of the project have so far, kept up to date over several videos. `hold` is called when they are written
+    and not yet kept: what it raises, a cancel say, leaves nothing of this video. Raises Refused.
     """
     wanted = with_room(video, categories)
     if not wanted:
@@ -57,7 +60,9 @@ def generate_for(
     letters = letters or letters_of(video.project)
     drafts = generate(facts, seed=seed, categories=wanted, most=most, letters=letters) if facts.events else []
     told = {"generator": {"seed": seed, "categories": sorted(categories), "most": most}}
-    made = services.create_questions(video=video, drafts=drafts, user=user, provenance=told)
+    with transaction.atomic():
+        made = services.create_questions(video=video, drafts=drafts, user=user, provenance=told)
+        hold()
     return Generated(len(drafts), len(made), Counter(question.category for question in made))
 
 

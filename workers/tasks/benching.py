@@ -49,6 +49,7 @@ def generate(attempt: Attempt) -> None:
                 categories=wanted["categories"],
                 most=wanted["most"],
                 letters=letters,
+                hold=attempt.hold,
             )
         )
     attempt.progress("generate", 1.0)

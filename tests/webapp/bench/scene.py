@@ -18,6 +18,7 @@ import numpy as np
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
+from ml.progress import Cancelled
 from tests.webapp.factories import edit, make_person, make_run, make_tracklet, make_video
 from webapp.bench import answering, services
 from webapp.bench.models import Answer, Lease, Question
@@ -154,6 +155,10 @@ class Pretended:
 
     def say(self, line: str) -> None:
         jobs.log(job=self.job, line=line)
+
+    def hold(self) -> None:
+        if jobs.held(job=self.job).cancel_requested:
+            raise Cancelled
 
     def finish(self, result: dict[str, Any], write: Callable[[], dict[str, Any] | None] = lambda: None) -> None:
         jobs.finish(job=self.job, result=result | (write() or {}))
