@@ -26,6 +26,7 @@ from webapp.events.models import (
     Participation,
 )
 from webapp.library.models import Project, Video
+from webapp.tracks import masks
 from webapp.tracks.models import IdentityProposal, Person, Run, Tracklet
 
 # the page asks for a fresh bundle instead of more changes than this, in one edit or in many
@@ -79,6 +80,7 @@ def run_summary(run: Run | None) -> dict[str, Any] | None:
         "tracking_rate": run.manifest.get("tracking_rate"),
         "backends": run.manifest.get("backends", []),
         "notes": run.manifest.get("notes", []),
+        "masks": masks.about(run),
         "identity": run.manifest.get("identity", []),
         "tracks_url": f"/v/{run.video_id}/runs/{run.id}/tracks.bin",
         "ribbon_url": f"/v/{run.video_id}/runs/{run.id}/ribbon.bin",

@@ -12,7 +12,7 @@ from pydantic import Field
 from webapp.accounts.access import check, video_for
 from webapp.accounts.permissions import Action
 from webapp.lib.http import UserRequest
-from webapp.tracks import services
+from webapp.tracks import masking, masks, services
 from webapp.tracks.models import Run
 
 router = Router()
@@ -28,6 +28,19 @@ def post_perceive(request: UserRequest, video_id: UUID, wanted: PerceiveIn) -> d
     video = video_for(request.user, video_id, "perceive")
     job = services.request_perception(video=video, user=request.user, profile=wanted.profile, rate=wanted.rate)
     return {"job": str(job.id)}
+
+
+@router.post("/videos/{uuid:video_id}/masks")
+def post_masks(request: UserRequest, video_id: UUID) -> dict[str, Any]:
+    """Make masks of the people at the accepted run's samples."""
+    video = video_for(request.user, video_id, "perceive")
+    return {"job": str(masking.request_masks(video=video, user=request.user).id)}
+
+
+@router.get("/videos/{uuid:video_id}/masks")
+def get_masks(request: UserRequest, video_id: UUID, start: int = 0, end: int | None = None) -> dict[str, Any]:
+    """Masks of the people on the frames [start, end), as columns: see `webapp.tracks.masks`."""
+    return masks.masks_between(video_for(request.user, video_id, "view"), start, end)
 
 
 @router.get("/runs/{uuid:run_id}")

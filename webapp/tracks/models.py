@@ -37,8 +37,8 @@ class Person(models.Model):
 class Run(models.Model):
     """One execution of a perception profile; a layer until accepted. Its files lie in `runs/<id>/`.
 
-    `manifest` is run.json. `report` is what acceptance would do: {"revision", "tracklets": [[track, start, end, person
-    id or null]...], "conflicts": [...]}.
+    `manifest` is run.json. `masks` is masks.json once masks of the people were made, else empty. `report` is what
+    acceptance would do: {"revision", "tracklets": [[track, start, end, person id or null]...], "conflicts": [...]}.
     """
 
     class State(models.TextChoices):
@@ -53,6 +53,7 @@ class Run(models.Model):
     origin = models.CharField(max_length=20, default="perception", help_text="perception, folder or grasp-gaze")
     state = models.CharField(max_length=10, choices=State.choices, default=State.LAYER)
     manifest = models.JSONField(default=dict)
+    masks = models.JSONField(default=dict, blank=True)
     report = models.JSONField(default=dict)
     created = models.DateTimeField(auto_now_add=True)
 

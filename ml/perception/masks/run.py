@@ -81,9 +81,9 @@ def make(
     weights: Path | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
-    """Write masks.parquet and masks.json into `out`; returns what masks.json holds: {"v", "video", "masker", "seconds"
-    (of processors), "counts": {"frames", "masks", "persons", "without"}, "notes"}. What is there already, of the same
-    input, is left as it is.
+    """Write masks.parquet and masks.json into `out`; returns what masks.json holds: {"v", "video", "masker", "size"
+    (height, width), "seconds" (of processors), "counts": {"frames", "masks", "persons", "without"}, "notes"}. What is
+    there already, of the same input, is left as it is.
 
     Raises MissingWeights, MediaError, and what `progress` raises; the work folder then keeps the finished pieces. It is
     the caller's to remove.
@@ -119,6 +119,7 @@ def make(
         "v": 1,
         "video": about["video"],
         "masker": about["masker"],
+        "size": list(masks.size),
         "seconds": {"masks": round(seconds, 3)},
         "counts": {
             "frames": total, "masks": len(masks.frame), "persons": len(np.unique(masks.object)),

@@ -13,6 +13,7 @@ from webapp.studio.errors import StudioError
 from webapp.studio.lookup import find_video
 from webapp.studio.output import write_json
 from webapp.studio.report import report, show
+from webapp.studio.run_masks import bring_masks
 from webapp.tracks.models import Run
 
 
@@ -57,7 +58,9 @@ def bring_in(path: Path, project_slug: str | None, video_word: str | None) -> Ru
         project = Project.objects.filter(slug=project_slug).first() if project_slug else None
         if project_slug and project is None:
             raise StudioError(f"There is no project {project_slug!r}.")
-        return run_folder.import_folder(folder=path, user=None, project=project)
+        run = run_folder.import_folder(folder=path, user=None, project=project)
+        bring_masks(path, run)
+        return run
     if not path.is_file():
         raise StudioError(f"There is no file or folder {path}.")
     video = find_video(video_word, project_slug) if video_word else None
