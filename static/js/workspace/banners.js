@@ -8,6 +8,7 @@ const JOBS = {
   accept: "Accepting the run",
   perceive: "Perception",
   gestures: "Looking for gestures",
+  masks: "Making masks",
 };
 const WORDS = { added: "new", changed: "changed", removed: "gone", attached: "joined to an event with a word on it" };
 
@@ -44,6 +45,7 @@ export class Banners {
       this.draw();
     });
     actions.on("perceive", () => this.#start("perceive", `/videos/${store.video.id}/perceive`));
+    actions.on("masks", () => this.#start("masks", `/videos/${store.video.id}/masks`));
     actions.on("gestures", () => this.#start("gestures", `/videos/${store.video.id}/gestures`));
     this.#adopt(store.derivation);
     this.#compare();
@@ -103,7 +105,13 @@ export class Banners {
     if (job.state !== "done") return;
     if (job.kind === "derive") this.#derived(job);
     else if (job.kind === "gestures") this.#gesturesFound();
+    else if (job.kind === "masks") this.#masksMade();
     else if (job.kind === "perceive" || job.kind === "accept") this.live.reload();
+  }
+
+  async #masksMade() {
+    await this.live.reload();
+    this.actions.say("Masks of the people are made: Q shows them.");
   }
 
   async #gesturesFound() {
@@ -393,14 +401,14 @@ export class Banners {
   }
 
   #runBanner() {
-    const job = this.#running("perceive") ?? this.#running("accept") ?? this.#running("gestures");
+    const job = this.#running("perceive") ?? this.#running("accept") ?? this.#running("gestures") ?? this.#running("masks");
     if (!job) return null;
     const word = JOBS[job.kind];
     return this.#banner(
       "layers",
       job.state === "queued"
         ? `${word} waits for a worker.`
-        : `${word}: ${job.kind === "gestures" ? "" : `${job.stage || "starting"}, `}${Math.round(job.share * 100)} %`,
+        : `${word}: ${["gestures", "masks"].includes(job.kind) ? "" : `${job.stage || "starting"}, `}${Math.round(job.share * 100)} %`,
     );
   }
 

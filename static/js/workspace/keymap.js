@@ -174,6 +174,7 @@ export const KEYMAP = [
     keys: ["Y"],
     run: (w) => w.store.setFilters({ rejected: !w.store.filters.rejected }),
   },
+  { id: "masks", group: "Page", label: "Show or hide masks of people", keys: ["Q"], run: (w) => w.toggleMasks() },
   { id: "graph", group: "Page", label: "Social graph of the part shown", keys: ["B"], run: (w) => w.graph.toggle() },
   {
     id: "inspector",

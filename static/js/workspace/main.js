@@ -14,6 +14,7 @@ import { Help } from "./help.js";
 import { Inspector } from "./inspector/inspector.js";
 import { Keys } from "./keys.js";
 import { Live } from "./live.js";
+import { Masks } from "./masks.js";
 import { Overlay } from "./overlay.js";
 import { Palette } from "./palette.js";
 import { Panels } from "./panels.js";
@@ -70,6 +71,7 @@ async function start() {
   root.dataset.ready = "events";
   await workspace.queue.open();
   if (asked.ribbon) await addRun(workspace, asked.ribbon);
+  addMasks(workspace);
   if (page.waveform && bundle.video.has_audio) addSound(workspace);
   workspace.live.start();
   if (bundle.me.actions.includes("annotate")) recallUndo(workspace);
@@ -189,6 +191,10 @@ function moves(workspace) {
       if (store.selectedPerson) actions.people.split(store.selectedPerson.id);
       else say("Select a person first: their number key, or a click on them.");
     },
+    toggleMasks() {
+      if (overlay.masks?.made) overlay.toggle("masks");
+      else say("There are no masks of people in this video yet.");
+    },
     escape() {
       if (!timeline.pointer.cancel() && !overlay.cancel()) actions.escape();
     },
@@ -222,6 +228,19 @@ function watch({ store, player, actions, timeline, live, overlay, window }) {
 async function openQuestion(workspace) {
   const bench = await import("../bench/question.js");
   await bench.openQuestion(workspace, workspace.asked.question, workspace.asked);
+}
+
+/** Masks may come while the page is open, or with another run; beside a question they are shown from the start. */
+function addMasks({ api, store, overlay, live, asked }) {
+  const masks = (overlay.masks = new Masks({ api, store, onload: () => overlay.draw() }));
+  const offer = () => ($("[data-shows=masks]").hidden = !masks.made);
+  offer();
+  live.on("reloaded", () => {
+    masks.forget();
+    offer();
+    overlay.draw();
+  });
+  overlay.toggle("masks", Boolean(asked.question && masks.made));
 }
 
 async function addRun({ store, player, timeline, overlay, actions, inspector, times }, asked) {

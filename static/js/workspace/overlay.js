@@ -17,7 +17,8 @@ export class Overlay {
     Object.assign(this, { canvas, stage, store, player, palette, glyphs, actions });
     this.samples = null;
     this.detailsOf = null; // (event) => what is known behind a proposal, or null
-    this.shows = { boxes: true, names: true, gaze: true, faces: false };
+    this.masks = null; // see masks.js
+    this.shows = { boxes: true, names: true, gaze: true, faces: false, masks: false };
     this.legend = store.run ? this.#makeLegend(store.run) : null;
     new ResizeObserver(() => this.resize()).observe(stage);
     player.on("shown", () => this.draw());
@@ -31,9 +32,16 @@ export class Overlay {
   /** Says what kind of gaze is drawn, wherever it is. */
   #makeLegend(run) {
     const { short, long } = gazeMethod(run);
-    const legend = h("p", { class: "stage-legend", text: `Gaze: ${short}`, title: long });
+    const legend = h("p", { class: "stage-legend", title: long, data: { gaze: `Gaze: ${short}` } });
     this.stage.append(legend);
     return legend;
+  }
+
+  /** Show or hide a layer; its button says which. */
+  toggle(layer, shown = !this.shows[layer]) {
+    this.shows[layer] = shown;
+    document.querySelector(`[data-shows=${layer}]`)?.setAttribute("aria-pressed", String(shown));
+    this.draw();
   }
 
   redraw() {
@@ -70,7 +78,7 @@ export class Overlay {
 
   draw() {
     if (!this.rect) return;
-    if (this.legend) this.legend.hidden = !this.shows.gaze;
+    this.#drawLegend();
     const pen = this.canvas.getContext("2d");
     pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
     pen.clearRect(0, 0, this.canvas.width, this.canvas.height);
@@ -90,11 +98,42 @@ export class Overlay {
         ? new Set(event.participants.map(([id]) => this.store.rootOf(id)))
         : null;
     this.#people.sort((a, b) => this.#rank(a) - this.#rank(b));
+    if (this.shows.masks && this.masks) for (const one of this.#people) this.#drawMask(pen, one, frame);
     for (const one of this.#people) this.#drawPerson(pen, one, live);
     if (this.shows.gaze) for (const one of this.#people) this.#drawGaze(pen, one, live);
     if (this.shows.names) this.#drawNames(pen, live);
     if (live) this.#drawGestureOf(pen, event);
     if (this.#drag?.at) this.#drawDrag(pen);
+  }
+
+  #drawLegend() {
+    if (!this.legend) return;
+    const masks = this.shows.masks && this.masks?.made;
+    const words = [this.shows.gaze && this.legend.dataset.gaze, masks && "Masks: approximate"].filter(Boolean);
+    if (this.legend.textContent !== words.join(", ")) this.legend.textContent = words.join(", ");
+    this.legend.hidden = !words.length;
+  }
+
+  /** The mask at the last sample, moved with the box between two. */
+  #drawMask(pen, { person, record }, frame) {
+    const reach = Math.max(1, frame - this.#sampleBefore(frame));
+    const mask = this.masks.at(record.track, frame, reach);
+    if (!mask) return;
+    const then = mask.frame === frame ? record : this.samples.at(mask.frame)?.find((one) => one.track === record.track);
+    if (!then) return;
+    this.masks.draw(pen, mask, {
+      colour: this.palette.ofPerson(person),
+      rect: this.rect,
+      body: record.body,
+      then: then.body,
+      exact: mask.frame === frame,
+    });
+  }
+
+  /** The frame one and a half steps of the samples before another. */
+  #sampleBefore(frame) {
+    const { times } = this.store;
+    return times.frameAt(Math.max(0, times.zeroed(frame) - 1.5 * this.samples.gazeStep));
   }
 
   /** Where the initiator is and what the hand is about, by the numbers kept with the proposal. */

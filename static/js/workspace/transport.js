@@ -20,11 +20,7 @@ export class Transport {
     this.frame.addEventListener("change", () => this.#typed());
     this.frame.addEventListener("focus", () => this.frame.select());
     for (const box of root.querySelectorAll("[data-shows]"))
-      box.addEventListener("click", () => {
-        overlay.shows[box.dataset.shows] = !overlay.shows[box.dataset.shows];
-        box.setAttribute("aria-pressed", String(overlay.shows[box.dataset.shows]));
-        overlay.draw();
-      });
+      box.addEventListener("click", () => overlay.toggle(box.dataset.shows));
     actions.on("loop", (on) => root.querySelector("#loop").setAttribute("aria-pressed", String(on)));
     player.on("frame", () => this.#where());
     player.on("state", () => this.#state());

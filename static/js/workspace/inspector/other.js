@@ -102,6 +102,7 @@ function progressSection(inspector) {
         }),
       ),
     gesturesOffer(inspector),
+    masksOffer(inspector),
     h(
       "ul",
       { class: "counts" },
@@ -125,6 +126,20 @@ function gesturesOffer(inspector) {
     inspector.button(some ? "Look for gestures again" : "Look for gestures", "pointing", () => actions.emit("gestures"), {
       title: "Pointing, showing, giving and reaching, by rules on arms and hands; takes about as long as perception",
       "data-focus": "gestures",
+    }),
+  );
+}
+
+/** Have masks of the people made where there are none. */
+function masksOffer(inspector) {
+  const { store, actions } = inspector;
+  if (!store.run || store.run.masks || !store.video.has_pixels || !store.may("perceive")) return null;
+  return h(
+    "div",
+    { class: "inspector-buttons" },
+    inspector.button("Make masks of people", "layers", () => actions.emit("masks"), {
+      title: "A mask of everybody at each sample, approximate; takes about half as long as perception",
+      "data-focus": "masks",
     }),
   );
 }
@@ -154,6 +169,7 @@ function nothingYet(inspector) {
     h("p", { text: words }),
     buttons,
     gesturesOffer(inspector),
+    masksOffer(inspector),
     mayMake && h("p", { class: "dim", text: byHand }),
   );
 }
