@@ -2,8 +2,8 @@
 was marked.
 
 Frames are numbers of the source video, spans half-open [start, end). Persons go by id (any string that names one person
-of the video for ever); `number` is what pages and questions print. Only what a human confirmed is a fact: a proposal is
-none, and the absence of an event is one only inside coverage.
+of the video for ever); `number` is what pages and questions print. Only what a human confirmed is a fact. The absence
+of an event is one only inside coverage, and not where a proposal of it still waits for a word.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class Covered:
 
 @dataclass(frozen=True)
 class Facts:
-    """One annotation set of one video at one revision.
+    """One annotation set of one video at one revision. `undecided`: proposals nobody confirmed or rejected yet; each
+    may be an event or none, inside coverage too.
 
     `seconds` float64[N + 1]: media seconds of every frame and the end of the last. `step`: frames between two looks of
     the run the events come from, the unit by which a boundary may be off. `cuts`: first frame of each shot, from 0.
@@ -78,6 +79,7 @@ class Facts:
     cuts: Sequence[int] = (0,)
     set: str = ""
     revision: int = 0
+    undecided: Sequence[Event] = ()
     by_id: dict[str, Event] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

@@ -17,12 +17,14 @@ from typing import Any
 from ml.formats.errors import FormatError
 from ml.formats.jsonfields import fail
 from ml.questions import slots
-from ml.questions.facts import Facts, Span
+from ml.questions.facts import Event, Facts, Span
 from ml.questions.grammar import Expr, Value, expr, span, value
 from ml.questions.naming import named_by, named_in
 from ml.questions.reducing import Known, Names, Orders, Range, Top, Truth, claimed, holds, known, leads_alone
 from ml.questions.support import support
 from ml.questions.table import Table, table_of
+
+MOST_WAITING = 3  # proposals named by one proof
 
 
 @dataclass(frozen=True)
@@ -158,6 +160,7 @@ def plain(found: Known) -> Any:
 def _cleared(table: Table) -> Table:
     table.missing.clear()
     table.gone.clear()
+    table.waiting.clear()
     return table
 
 
@@ -182,10 +185,25 @@ def _gaps(table: Table) -> list[str]:
         else f"The event {slots.literal(id)} is not among the confirmed ones."
         for id in sorted(table.gone)
     ]
-    return gone + [
-        f"Not all {modality} events are marked from {slots.time(a)} to {slots.time(b)}, so one may be missing."
-        for modality, (a, b) in sorted(table.missing)
-    ]
+    waiting = [_waiting(table.undecided[id].event, table.facts) for id in sorted(table.waiting)]
+    more = [f"{len(waiting) - MOST_WAITING} more proposals wait."] if len(waiting) > MOST_WAITING else []
+    return (
+        gone
+        + waiting[:MOST_WAITING]
+        + more
+        + [
+            f"Not all {modality} events are marked from {slots.time(a)} to {slots.time(b)}, so one may be missing."
+            for modality, (a, b) in sorted(table.missing)
+        ]
+    )
+
+
+def _waiting(event: Event, facts: Facts) -> str:
+    """What to do about a proposal that leaves something open."""
+    people = [slots.person(person.id) for person in facts.persons if person.id in event.who()]
+    who = f"{', '.join(people[:-1])} and {people[-1]}" if len(people) > 1 else "".join(people)
+    kind, span = event.type.replace("_", " "), f"{slots.time(event.start)} to {slots.time(event.end)}"
+    return f"The proposal {kind} of {who} from {span} waits for a word: confirm or reject it."
 
 
 def _why(proof: Proof, marked: dict[str, Truth], wanted: dict[str, bool], told: list[str]) -> list[str]:

@@ -208,6 +208,9 @@ def _order(a: Chosen, b: Chosen, table: Table) -> Orders:
     closed = not a.hides(whole) and not b.hides(whole)
     both = a.some and b.some
     pairs = [(x, y) for x in a.members for y in b.members if x.bounds is not y.bounds]
+    # are there surely two to compare, and not one event on both sides, which nobody compares with itself?
+    common = {id(m.bounds) for m in a.members} & {id(m.bounds) for m in b.members}
+    apart = not common or any(x.sure and y.sure for x, y in pairs)
     truth: dict[str | None, Truth] = {}
     for word, relation in (
         ("before", [before(x.bounds, y.bounds) for x, y in pairs]),
@@ -217,14 +220,14 @@ def _order(a: Chosen, b: Chosen, table: Table) -> Orders:
         if wrong or (closed and all(holds is False for holds in relation)):
             truth[word] = False
         else:
-            truth[word] = True if closed and both and all(relation) else None
+            truth[word] = True if closed and both and apart and all(relation) else None
     shared = [overlap(x.bounds, y.bounds) for x, y in pairs]
     if any(holds and x.sure and y.sure for holds, (x, y) in zip(shared, pairs, strict=True)):
         truth["overlap"] = True
     elif closed and all(holds is False for holds in shared):
         truth["overlap"] = False
     else:
-        truth["overlap"] = True if closed and both and pairs and all(shared) else None
+        truth["overlap"] = True if closed and both and apart and pairs and all(shared) else None
     if both:
         truth[None] = False
     else:

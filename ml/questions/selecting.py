@@ -63,12 +63,15 @@ def _events(node: Events, table: Table, window: Span | None) -> Chosen:
             continue
         if not all(person in event.who(None if role == "person" else role) for role, person in node.roles):
             continue
-        if node.during is None:
-            members.append(Member(bounds, True))
-            continue
-        a, b = node.during
-        if bounds.s0 < b and a < bounds.e1:
-            members.append(Member(bounds, bounds.s1 < b and a < bounds.e0))
+        sure = bounds.decided
+        if node.during is not None:
+            a, b = node.during
+            if not (bounds.s0 < b and a < bounds.e1):
+                continue
+            sure = sure and bounds.s1 < b and a < bounds.e0
+        if not bounds.decided:
+            table.waiting.add(event.id)
+        members.append(Member(bounds, sure))
     return _made(members, lambda window: table.hides(node, window))
 
 

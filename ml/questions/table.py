@@ -3,7 +3,8 @@ may still hide.
 
 With `slack` 0 every event is where it is marked. With slack k each boundary lies anywhere up to k frames to either
 side, or as far as the looks it was found with leave it open, whichever is more; an event keeps at least one frame.
-Unmarked events may lie anywhere outside coverage, and reach k frames into it.
+Unmarked events may lie anywhere outside coverage, and reach k frames into it. A proposal that waits for a word is an
+event that may be there or not, wherever it lies.
 """
 
 from __future__ import annotations
@@ -30,13 +31,16 @@ Everybody = frozenset[str] | None  # persons of an unmarked event; None: it may 
 
 @dataclass(slots=True, eq=False)
 class Bounds:
-    """An event with the first and last frame at which it may start (s0, s1) and end (e0, e1)."""
+    """An event with the first and last frame at which it may start (s0, s1) and end (e0, e1); `decided` unless it is a
+    proposal that waits for a word.
+    """
 
     event: Event
     s0: int
     s1: int
     e0: int
     e1: int
+    decided: bool = True
 
 
 class Lane:
@@ -55,33 +59,37 @@ class Lane:
 
 
 class Table:
-    """The facts with one slack, indexed. `missing` collects the uncovered spans that left something open."""
+    """The facts with one slack, indexed. `missing` collects the uncovered spans that left something open, `waiting` the
+    ids of proposals that did.
+    """
 
     def __init__(self, facts: Facts, slack: int = 0) -> None:
         self.facts, self.slack, self.frames = facts, slack, facts.frames
         self.everybody = frozenset(person.id for person in facts.persons)
         self.missing: set[tuple[str, Span]] = set()
         self.gone: set[str] = set()  # ids of events asked for that are not there
+        self.waiting: set[str] = set()
         self.by_id = {event.id: self._bounds(event) for event in facts.events}
+        self.undecided = {event.id: self._bounds(event, decided=False) for event in facts.undecided}
         lanes: dict[tuple[str, str], list[Bounds]] = defaultdict(list)
-        for bounds in self.by_id.values():
+        for bounds in (*self.by_id.values(), *self.undecided.values()):
             for person in ("", *bounds.event.who()):
                 lanes[bounds.event.modality, person].append(bounds)
         self._lanes = {key: Lane(listed) for key, listed in lanes.items()}  # by modality and person; "": everybody
         self.uncovered = cache(self._uncovered)
         self._seconds: list[float] = np.asarray(facts.seconds, float).tolist()  # plain floats index faster
 
-    def _bounds(self, event: Event) -> Bounds:
+    def _bounds(self, event: Event, *, decided: bool = True) -> Bounds:
         if not self.slack:
-            return Bounds(event, event.start, event.start, event.end, event.end)
+            return Bounds(event, event.start, event.start, event.end, event.end, decided)
         after = event.start if event.onset_after is None else event.onset_after + 1
         before = event.end if event.offset_before is None else event.offset_before
         s0, e1 = min(event.start - self.slack, after), max(event.end + self.slack, before)
         s1, e0 = event.start + self.slack, event.end - self.slack
-        return Bounds(event, max(s0, 0), min(s1, self.frames - 1), max(e0, 1), min(e1, self.frames))
+        return Bounds(event, max(s0, 0), min(s1, self.frames - 1), max(e0, 1), min(e1, self.frames), decided)
 
     def candidates(self, node: Events, window: Span | None) -> list[Bounds]:
-        """Marked events among which those of the node that may share a frame with the window are."""
+        """Events, marked and proposed, among which those of the node that may share a frame with the window are."""
         lane = self._lanes.get((node.modality, node.roles[0][1] if node.roles else ""))
         return lane.near(window) if lane else []
 

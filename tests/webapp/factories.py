@@ -8,6 +8,7 @@ from typing import Any
 from webapp.events.ledger import EditRequest, apply_edit
 from webapp.events.models import Edit, Event, Participation
 from webapp.events.rows import set_of
+from webapp.events.rules import modality_of
 from webapp.library.models import Project, Video
 from webapp.tracks.models import Person, Run, Tracklet
 
@@ -47,7 +48,7 @@ def make_proposal(
     event = Event.objects.create(
         video=video,
         set=set_of(video, "proposal"),
-        modality="gaze",
+        modality=modality_of(type),
         type=type,
         start=start,
         end=end,

@@ -1,6 +1,7 @@
 """From the tables to `ml.questions.facts.Facts`: what is known of one video, in a fixed number of queries.
 
-The consensus set counts where the video has one, else the working set. Only confirmed events are facts. Somebody merged
+The consensus set counts where the video has one, else the working set. Only confirmed events are facts; where coverage
+says that all is marked, proposals that nobody decided on are told beside them (`Facts.undecided`). Somebody merged
 is whom they were merged into; an event of which a merge made two people one is no fact until somebody corrects it, and
 until then nothing counts as fully marked while it goes on.
 """
@@ -14,6 +15,7 @@ from typing import Any
 from uuid import UUID
 
 import numpy as np
+from django.db.models import QuerySet
 from numpy.typing import NDArray
 
 from ml.questions.facts import Covered, Event, Facts, Person, Span
@@ -30,7 +32,7 @@ SETS = ("consensus", "working")  # the first that a video has
 def facts_of(video: Video) -> Facts:
     """What is known of a video. Its revision is read first: whoever writes what follows looks whether it still is that.
 
-    Eight queries and one file (the frame times). Raises Refused for a video whose import is not done.
+    Ten queries at most and one file (the frame times). Raises Refused for a video whose import is not done.
     """
     seen = Video.objects.select_related("run", "blob").get(id=video.id)
     if seen.state != Video.State.READY or (seen.run is None and not seen.has_pixels):
@@ -44,12 +46,14 @@ def facts_of(video: Video) -> Facts:
     seconds = frame_seconds(seen)
     cuts = tuple(seen.shots) or (0,)
     marked, undone = _events(home, roots) if home else ([], [])
+    coverage = _without(_coverage(home, roots, pieces), undone) if home else []
     return Facts(
         seconds=seconds,
         step=step_of(seconds, cuts, seen.run.manifest.get("rate") if seen.run else None),
         persons=_persons(people, roots, pieces),
         events=marked,
-        coverage=_without(_coverage(home, roots, pieces), undone) if home else [],
+        coverage=coverage,
+        undecided=_undecided(seen, coverage, roots) if coverage else [],
         cuts=cuts,
         set=str(home.id) if home else "",
         revision=seen.revision,
@@ -121,7 +125,27 @@ def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
 
 def _events(home: events.AnnotationSet, roots: Mapping[UUID, UUID]) -> tuple[list[Event], list[Event]]:
     """The events that are facts, and those of which a merge made two people one."""
-    rows = events.Event.objects.filter(set=home, status=events.Event.Status.CONFIRMED)
+    return _read(events.Event.objects.filter(set=home, status=events.Event.Status.CONFIRMED), roots)
+
+
+def _undecided(video: Video, coverage: Iterable[Covered], roots: Mapping[UUID, UUID]) -> list[Event]:
+    """Proposals without a word that lie where somebody says that all is marked; elsewhere nothing is known anyway. One
+    of which a merge made two people one says nothing.
+    """
+    spans = [(row.modality, row.start, row.end) for row in coverage]
+    start, end = min(start for _, start, _ in spans), max(end for _, _, end in spans)
+    waiting = events.Event.objects.filter(
+        video=video,
+        status=events.Event.Status.PROPOSED,
+        set__kind__in=("proposal", *SETS),
+        start__lt=end,
+        end__gt=start,
+    )
+    found, _ = _read(waiting, roots)
+    return [e for e in found if any(m == e.modality and e.start < b and a < e.end for m, a, b in spans)]
+
+
+def _read(rows: QuerySet[events.Event], roots: Mapping[UUID, UUID]) -> tuple[list[Event], list[Event]]:
     found: list[Event] = []
     undone: list[Event] = []
     for row in rows.prefetch_related("participations").order_by("start", "end", "id"):

@@ -31,6 +31,7 @@ from webapp.library.models import Video
 State = Question.State
 TRIES = 5
 FACT_OF_EVENT = ("type", "start", "end", "participants", "details", "edited", "confidence", "modality", "set")
+FACT_OF_PROPOSAL = ("type", "start", "end", "participants", "modality")
 FACT_OF_PERSON = ("number", "merged_into")
 
 
@@ -99,7 +100,9 @@ def follow_proofs(job: Job) -> None:
 
 
 def moves_facts(kind: str, changes: Sequence[Change]) -> bool:
-    """Whether anything a proof rests on is different: confirmed events, who is who, where people are, coverage."""
+    """Whether anything a proof rests on is different: events confirmed or still to be decided, who is who, where people
+    are, coverage.
+    """
     return kind == "run.accept" or any(_moves(*change) for change in changes)
 
 
@@ -116,7 +119,10 @@ def _told(row: dict[str, Any] | None, names: Sequence[str]) -> list[Any] | None:
 
 
 def _fact(row: dict[str, Any] | None) -> list[Any] | None:
-    return None if row is None or row["status"] != "confirmed" else _told(row, FACT_OF_EVENT)
+    """What proofs see of an event: of a proposal, that there may be one; of a rejected one, nothing."""
+    if row is None or row["status"] == "rejected":
+        return None
+    return [row["status"], *(_told(row, FACT_OF_EVENT if row["status"] == "confirmed" else FACT_OF_PROPOSAL) or [])]
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -465,6 +465,11 @@ export class Actions extends Topics {
       label: `${modality} coverage`,
     });
     if (record) store.select("coverage", [record.object]);
+    const waiting = record ? store.undecided(modality, start, end) : 0;
+    if (waiting) {
+      const them = waiting === 1 ? "1 proposal waits" : `${waiting} proposals wait`;
+      this.say(`${them} for a word in this span: until they are decided, no proof takes them for absent.`);
+    }
   }
 
   // ---- Undo ----

@@ -77,6 +77,16 @@ export class Store extends Topics {
     return this.view[kind].values();
   }
 
+  /** How many proposals of a modality share a frame with a span and still wait for a word. */
+  undecided(modality, start, end) {
+    let found = 0;
+    for (const event of this.all("event")) {
+      const there = event.modality === modality && event.start < end && start < event.end;
+      if (there && event.status === "proposed") found += 1;
+    }
+    return found;
+  }
+
   /** Show changes ({kind, id, after}) without calling them acknowledged. */
   show(changes) {
     this.#write([this.view], changes);

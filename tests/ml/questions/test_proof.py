@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ml.formats.errors import FormatError
-from ml.questions.facts import Covered
+from ml.questions.facts import Covered, Event
 from ml.questions.proof import claim, evaluate, parse
 from tests.ml.questions.scenes import facts, gaze, gesture, proof
 
@@ -269,3 +269,34 @@ def test_a_proof_about_somebody_who_became_somebody_else_falls() -> None:
         outcome = evaluate(tree, merged)
         assert not outcome.stands
         assert outcome.reasons == ["It names somebody who is not among the people of this video."]
+
+
+@pytest.mark.parametrize(
+    ("waiting", "truth"),
+    [
+        (gesture("p", "pointing", 200, 240, "a", "c"), None),
+        (gesture("p", "showing", 200, 240, "a", "c"), False),  # of another type
+        (gesture("p", "pointing", 200, 240, "b", "c"), False),  # of somebody else
+        (gesture("p", "pointing", 400, 440, "a", "c"), False),  # at another time
+    ],
+    ids=["the same", "another type", "somebody else", "another time"],
+)
+def test_a_proposal_that_waits_for_a_word_is_not_absent(waiting: Event, truth: bool | None) -> None:
+    """All is covered; does Person 1 point at somebody within 15 and 30 s?"""
+    ask = ["exists", ["events", {"modality": "gesture", "type": "pointing", "roles": {"initiator": "a"},
+                                 "during": [150, 300]}]]  # fmt: skip
+    world = replace(facts([gesture("e", "pointing", 20, 40, "a", "b")]), undecided=[waiting])
+    outcome = evaluate(proof(ask, {"1": False, "2": True}, "1"), world)
+    assert outcome.options["2"] is truth and outcome.stands is (truth is False)
+    told = (
+        "The proposal pointing of Person 1 and Person 3 from 20.0 s to 24.0 s waits for a word: confirm or reject it."
+    )
+    assert (told in outcome.reasons) is (truth is None)
+
+
+def test_what_is_marked_is_true_whatever_is_proposed_beside_it() -> None:
+    ask = ["who", ["events", {"modality": "gesture", "type": "pointing", "roles": {"initiator": "a"}}], "target"]
+    marked = facts([gesture("e", "pointing", 20, 40, "a", "b")])
+    outcome = evaluate(proof(ask, {"1": "b", "2": "c", "3": "d"}, "1"),
+                       replace(marked, undecided=[gesture("p", "pointing", 200, 240, "a", "c")]))  # fmt: skip
+    assert outcome.options == {"1": True, "2": None, "3": False} and outcome.used == ("e",)

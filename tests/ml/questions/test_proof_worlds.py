@@ -163,6 +163,27 @@ def test_what_is_known_holds_whatever_is_unmarked_outside_coverage(
             assert right(*question, [*rng.choice(worlds), *_named(extra)], facts) is within
 
 
+@settings(max_examples=200, deadline=None)
+@given(tables(2, covered=True), st.lists(st.integers(0, 99), max_size=2, unique=True), questions, st.data())
+def test_what_is_known_holds_whatever_becomes_of_a_proposal(
+    facts: Facts, numbers: list[int], question: tuple[Any, Any], data: st.DataObject
+) -> None:
+    """Each one confirmed, with its boundaries moved, or rejected."""
+    waiting = [data.draw(events(f"p{n}")) for n in numbers]
+    facts = replace(facts, undecided=waiting)
+    as_marked, within = truth(question, facts, 0), truth(question, facts, STEP)
+    outcome = evaluate(proof(question[0], {"k": question[1]}, "k", (0, FRAMES)), facts)
+    assert set(outcome.used) <= set(facts.by_id)
+    if _names_missing(question[0], facts):
+        return
+    for taken in ([], waiting[:1], waiting[1:], waiting):
+        decided = replace(facts, events=[*facts.events, *taken], undecided=[])
+        if as_marked is not None:
+            assert right(*question, list(decided.events), decided) is as_marked
+        for world in moved(decided) if within is not None else ():
+            assert right(*question, world, decided) is within
+
+
 looks = ["events", {"modality": "gaze"}]
 moves = ["events", {"modality": "gesture"}]
 related = st.one_of(

@@ -47,6 +47,20 @@ def test_only_what_somebody_confirmed_is_a_fact(people: Any, scene: Scene) -> No
     assert len(facts_of(scene.video).events) == 2
 
 
+def test_proposals_inside_coverage_are_told_until_somebody_decides(people: Any, scene: Scene) -> None:
+    """Coverage speaks of gaze in [0, 150)."""
+    pair = [(person, "member") for person in scene.people[:2]]
+    waits = make_proposal(scene.video, "mutual_gaze", 140, 170, pair)
+    make_proposal(scene.video, "mutual_gaze", 150, 170, pair)
+    make_proposal(scene.video, "pointing", 10, 30, [(scene.people[0], "initiator")])
+    (told,) = facts_of(scene.video).undecided
+    assert (told.id, set(told.roles)) == (str(waits.id), {(str(p.id), "member") for p in scene.people[:2]})
+    edit(scene.video, people.bob, "event.update", waits.id, 1, note="perhaps")  # a note is no word
+    assert len(facts_of(scene.video).undecided) == 1
+    edit(scene.video, people.bob, "event.update", waits.id, 2, status="rejected")
+    assert facts_of(scene.video).undecided == []
+
+
 def test_the_consensus_counts_where_there_is_one(scene: Scene) -> None:
     consensus = AnnotationSet.objects.create(video=scene.video, kind="consensus")
     event = Event.objects.create(

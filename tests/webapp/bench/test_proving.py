@@ -13,6 +13,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from tests.webapp.bench.scene import Scene, make_questions, say
+from tests.webapp.factories import make_proposal
 from webapp.bench import proving, services
 from webapp.bench.models import Question
 from webapp.bench.proving import prove
@@ -91,6 +92,27 @@ def test_an_edit_of_no_fact_leaves_it(scene: Scene, edit: Any) -> None:
     edit(scene)
     assert not fresh(question).stale and not question.doubted
     assert not Job.objects.exists()
+
+
+def test_a_proposal_inside_coverage_is_decided_first(scene: Scene, people: Any) -> None:
+    """Whether Ben follows Ann's gaze, too, nobody has said."""
+    question = make_questions(scene, 1)[0]
+    follows = [(scene.people[0], "leader"), (scene.people[1], "follower")]
+    waits = make_proposal(scene.video, "gaze_following", 110, 128, follows)
+    assert prove(scene.video).fell
+    assert "The proposal gaze following of Person 0 and Person 1 from 4.4 s to 5.1 s waits for a word" in (
+        fresh(question).stale_why
+    )
+    scene.edit("event.update", waits.id, 1, status="rejected")
+    assert fresh(question).doubted
+    assert prove(scene.video).rose == [question.number]
+
+
+def test_a_new_proposal_moves_what_proofs_rest_on() -> None:
+    row = {"status": "proposed", "type": "pointing", "start": 1, "end": 9, "participants": [], "modality": "gesture"}
+    assert proving.moves_facts("events.gestures", [("event", "x", None, row)])
+    assert not proving.moves_facts("events.gestures", [("event", "x", row, row | {"confidence": 0.3})])
+    assert not proving.moves_facts("events.gestures", [("event", "x", None, row | {"status": "rejected"})])
 
 
 def test_an_undo_is_an_edit(scene: Scene) -> None:
