@@ -60,6 +60,7 @@ class Attempt:
         self._since = time.monotonic()
         self._lines: list[str] = []
         self._lock = threading.Lock()
+        self._writing = threading.Lock()  # of lines into the log: by the heartbeat, or by the end
         self._stop: type[Exception] | None = None
         self._noticed = 0.0
         self._over = threading.Event()
@@ -95,15 +96,28 @@ class Attempt:
         self._listen()
 
         def both() -> None:
-            with transaction.atomic():
-                more = write() or {}
-                self.hold()
-                whole = result | more | {"peak_rss_mb": round(self.peak_rss / 1e6, 1)}
-                services.finish(job=self.job, result=whole, stages=self._times())
+            with contextlib.ExitStack() as until_committed:
+                with transaction.atomic():
+                    more = write() or {}
+                    until_committed.enter_context(self._writing)
+                    self.hold()
+                    whole = result | more | {"peak_rss_mb": round(self.peak_rss / 1e6, 1)}
+                    services.finish(job=self.job, result=whole, stages=self._times(), lines=self._unwritten())
+                self._over.set()
 
         self.peak_rss = max(self.peak_rss, family_rss())
         patiently(both)
-        self._over.set()
+
+    def _unwritten(self) -> str:
+        """Lines that `say` was given and the log does not have yet."""
+        with self._lock:
+            return "".join(f"{line}\n" for line in self._lines)
+
+    def last_words(self) -> str:
+        """End the heartbeat; the lines it has not written."""
+        with self._writing:
+            self._over.set()
+            return self._unwritten()
 
     def hold(self) -> None:
         """Lock the job's row until the transaction ends. Raises ClaimLost or Cancelled."""
@@ -127,13 +141,17 @@ class Attempt:
             while not self._over.wait(TICK_S):
                 self.peak_rss = max(self.peak_rss, family_rss())
                 self._end_if_silent()
-                with self._lock:
-                    state, lines = (self._stage, self._share), "\n".join(self._lines)
-                    self._lines.clear()
-                if state == written and not lines and time.monotonic() - last < BEAT_S and self._quiet_tick():
-                    continue
-                if self._write(state, lines):
-                    written, last = state, time.monotonic()
+                with self._writing:
+                    if self._over.is_set():
+                        break
+                    with self._lock:
+                        state, said = (self._stage, self._share), list(self._lines)
+                    if state == written and not said and time.monotonic() - last < BEAT_S and self._quiet_tick():
+                        continue
+                    if self._write(state, "\n".join(said)):
+                        written, last = state, time.monotonic()
+                        with self._lock:
+                            del self._lines[: len(said)]
         finally:
             connection.close()
 
@@ -216,6 +234,7 @@ def attempt_at(job: Job, work: Callable[[Attempt], None]) -> None:
             lines = traceback.format_exc() if reason == "fault" else ""
             if lines:
                 log.exception("Job %s failed", job.id)
+            lines = attempt.last_words() + lines
             _ending(lambda: services.fail(job=job, error=sentence, reason=reason, lines=lines))
 
 

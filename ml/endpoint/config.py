@@ -14,6 +14,7 @@ SIGHTLINE_ENDPOINT_EXTRA      JSON object laid over every request's body; null t
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -56,6 +57,16 @@ class Config:
     longest_wait_s: float = 60.0
     patience_s: float = 600.0
     extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def told_extra(self) -> dict[str, Any]:
+        """What of `extra` may be kept with results, since a value may be a secret: its field names, and a hash that
+        tells two of them apart.
+        """
+        if not self.extra:
+            return {}
+        text = json.dumps(self.extra, sort_keys=True, separators=(",", ":"))
+        return {"fields": sorted(self.extra), "sha256": hashlib.sha256(text.encode()).hexdigest()}
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> Config:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 from random import Random
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ml.questions.facts import Event, Facts, Span
 
@@ -14,13 +16,22 @@ ELSEWHERE = 0.35  # of the events are also asked about in a window drawn by chan
 PRINTED_S = 0.1  # questions print times to a tenth of a second: a window's edge may be off by half of it
 
 
+def most_frames(seconds: NDArray[np.float64], length: float) -> int:
+    """The most frames that so many seconds hold anywhere in the video: a margin of as many is never shorter than that,
+    whatever the rate does. `seconds` float64[N + 1], frame times.
+    """
+    reached = np.searchsorted(seconds, seconds + length - 1e-6)
+    inside = reached < len(seconds)  # stretches that end within the video
+    return int((reached - np.arange(len(seconds)))[inside].max(initial=0))
+
+
 class Scene:
     """One video with one source of chance; everything drawn comes from `rng`, so the same seed gives the same."""
 
     def __init__(self, facts: Facts, rng: Random) -> None:
         self.facts, self.rng = facts, rng
+        self.margin = max(facts.step, most_frames(facts.seconds, PRINTED_S))
         frame_s = float(facts.seconds[-1] - facts.seconds[0]) / max(facts.frames, 1)
-        self.margin = max(facts.step, math.ceil(PRINTED_S / frame_s)) if frame_s else facts.step
         self.second = max(1, round(1.0 / frame_s)) if frame_s else 1  # frames, on average: to draw windows by
         self.people = [person.id for person in facts.persons]
         self._visible = {person.id: person.visible for person in facts.persons}

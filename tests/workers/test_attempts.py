@@ -7,9 +7,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.workers.conftest import NODE, Worker, in_stage, state, wait_for
 from webapp.jobs import broker, services
 from webapp.jobs.models import Job
+from webapp.lib.errors import Refused
+from webapp.library.models import Project
+from workers.attempt import TICK_S, Attempt, attempt_at
 
 Pretend = Callable[..., Job]
 
@@ -92,6 +97,27 @@ def test_a_killed_worker_takes_its_task_process_along_and_the_job_finishes(worke
     wait_for(lambda: state(job) == "done", 30, "the second attempt")
     job.refresh_from_db()
     assert job.attempts == 2
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_the_last_words_of_an_attempt_are_in_the_log_once(project: Project, fails: bool) -> None:
+    """No heartbeat falls between the last line and the end."""
+    job = services.create(project=project, kind="work", queue="cpu")
+    claimed = services.claim(job_id=job.id, worker="here")
+    assert claimed is not None
+
+    def work(attempt: Attempt) -> None:
+        attempt.say("begun")
+        time.sleep(3 * TICK_S)  # written by the heartbeat
+        attempt.say("done, but for a file")
+        if fails:
+            raise Refused("No such file.", "file")
+        attempt.finish({})
+
+    attempt_at(claimed, work)
+    job.refresh_from_db()
+    assert job.state == ("failed" if fails else "done")
+    assert job.log == "begun\ndone, but for a file\n"
 
 
 def test_an_attempt_whose_job_was_taken_away_stops_without_writing(worker: Worker, pretend: Pretend) -> None:

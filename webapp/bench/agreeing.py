@@ -29,6 +29,8 @@ from webapp.bench.models import Answer, Bench, Question
 from webapp.library.models import Project
 
 SEED = 0
+LEAST_UNITS = 5  # rounds below which no figure is told, on pages and cards alike
+TOO_FEW = "not enough answers"
 
 
 @dataclass(frozen=True)

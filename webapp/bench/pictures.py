@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ml.questions.taxonomy import CATEGORIES
+from webapp.bench.agreeing import LEAST_UNITS
 from webapp.bench.charts import bar, interval
 from webapp.bench.listing import STATE_WORDS, Wanted
 
@@ -92,8 +93,6 @@ def _title(rows: Mapping[str, Mapping[str, Any]], most: Mapping[str, int], accep
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Agreement
-
-LEAST_UNITS = 5  # rounds of a category below which its alpha says nothing
 
 
 def agreement(found: Mapping[str, Any], answers_since: int) -> dict[str, Any] | None:

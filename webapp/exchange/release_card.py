@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ml.formats import croissant, hf_dataset
 from ml.questions.taxonomy import CATEGORIES
+from webapp.bench.agreeing import LEAST_UNITS, TOO_FEW
 from webapp.exchange import release_plots
 
 if TYPE_CHECKING:
@@ -144,7 +145,8 @@ def _agreement(agreement: Mapping[str, Any]) -> list[str]:
     ]
     for row in rows:
         name = CATEGORIES[row["category"]].words if row["category"] else "all"
-        told.append(f"| {name} | {row['units']} | {' | '.join(_measure(row[key]) for key in MEASURES)} |")
+        cells = [TOO_FEW if row["units"] < LEAST_UNITS else _measure(row[key]) for key in MEASURES]
+        told.append(f"| {name} | {row['units']} | {' | '.join(cells)} |")
     return told
 
 

@@ -217,10 +217,12 @@ def tail(text: str) -> str:
 
 
 @transaction.atomic
-def finish(*, job: Job, result: dict[str, Any], stages: dict[str, float] | None = None) -> None:
-    """The attempt succeeded. In the same transaction as its results; raises ClaimLost, which undoes them."""
+def finish(*, job: Job, result: dict[str, Any], stages: dict[str, float] | None = None, lines: str = "") -> None:
+    """The attempt succeeded; `lines` end its log. In the same transaction as its results; raises ClaimLost, which
+    undoes them.
+    """
     row = held(job=job)
-    row.result, row.share = result, 1
+    row.result, row.share, row.log = result, 1, tail(row.log + lines)
     if stages is not None:
         row.stages = in_order(stages)
     _end(row, Job.State.DONE)

@@ -66,7 +66,7 @@ class Mllm:
         """Model, prompt, and how pictures are shown."""
         return {
             "model": self.config.model,
-            "extra": dict(self.config.extra),
+            "extra": self.config.told_extra,
             "prompt": prompts.VERSION,
             "rate": RATE,
             "window_s": WINDOW_S,

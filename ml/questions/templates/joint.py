@@ -163,7 +163,7 @@ def who_shares_gaze_during(scene: Scene) -> Iterator[Idea]:
             yield Idea(
                 [
                     f"{clause(event)} {times}. Who takes part in {words.TYPES[type]} during this gesture?",
-                    f"Which people take part in {words.TYPES[type]} (gaze) during the {event.type} gesture of "
+                    f"Which people take part in {words.TYPES[type]} during the {event.type} gesture of "
                     f"{slots.person(by(event))} {times}?",
                 ],
                 ["who", ["overlapping", gaze(None, type), that(event)], "person"],

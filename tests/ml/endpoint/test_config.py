@@ -60,3 +60,12 @@ def test_what_is_wrong_is_named(name: str, value: str) -> None:
     with pytest.raises(NotConfigured, match=f"SIGHTLINE_ENDPOINT_{name} ") as caught:
         Config.from_environment(FINE | {f"SIGHTLINE_ENDPOINT_{name}": value})
     assert "secret" not in str(caught.value)
+
+
+def test_what_is_kept_of_extra_fields_holds_no_value() -> None:
+    extra = '{"max_tokens": null, "api_token": "sesame", "nested": {"password": "sesame"}}'
+    told = Config.from_environment(FINE | {"SIGHTLINE_ENDPOINT_EXTRA": extra}).told_extra
+    assert told["fields"] == ["api_token", "max_tokens", "nested"] and "sesame" not in str(told)
+    other = Config.from_environment(FINE | {"SIGHTLINE_ENDPOINT_EXTRA": extra.replace("sesame", "poppy")}).told_extra
+    assert other["fields"] == told["fields"] and other["sha256"] != told["sha256"]
+    assert Config.from_environment(FINE).told_extra == {}

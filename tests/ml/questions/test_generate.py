@@ -7,6 +7,7 @@ import re
 from collections import Counter
 from dataclasses import replace
 from functools import cache
+from random import Random
 
 import numpy as np
 import pytest
@@ -18,7 +19,7 @@ from ml.questions.generate import GRASP_KINDS, generate
 from ml.questions.idea import REGISTRY
 from ml.questions.letters import Letters
 from ml.questions.proof import evaluate, names
-from ml.questions.scene import Scene
+from ml.questions.scene import PRINTED_S, Scene, most_frames
 from ml.questions.taxonomy import CATEGORIES
 from ml.text import answers, phrases
 from tests.ml.questions.brute import hidden, right
@@ -337,3 +338,12 @@ def test_nothing_to_ask_gives_no_drafts() -> None:
     assert generate(facts([]), seed=1) == []
     assert generate(facts([], persons=0), seed=1) == []
     assert generate(facts([gaze("m", "mutual_gaze", 10, 40, "a", "b")], persons=2, frames=60), seed=1, most=0) == []
+
+
+def test_a_margin_holds_where_the_rate_is_highest() -> None:
+    """10 frames a second, then 50: a tenth of a second is 1 frame there, 5 here; the average would say 3."""
+    times = np.concatenate([np.arange(100) / 10, 10 + np.arange(101) / 50])
+    scene = Scene(Facts(times, 2, [], []), Random(0))
+    assert (most_frames(times, PRINTED_S), scene.margin) == (5, 5)
+    assert Scene(Facts(times, 8, [], []), Random(0)).margin == 8  # a step of the run, where that is longer
+    assert Scene(Facts(np.array([0.0, 0.04]), 1, [], []), Random(0)).margin == 1
