@@ -43,9 +43,9 @@ class Found:
 def find(text: str, letters: str = LETTERS) -> Found | None:
     """The answer's letter and how it was found, or None."""
     rest = tags.after_think(text)
-    tagged = tags.contents(rest, "answer")
-    if tagged and tagged[0][:1] and tagged[0][0] in letters:
-        return Found(tagged[0][0], "tag")
+    tagged = tags.first(rest, "answer")
+    if tagged and tagged[0] in letters:
+        return Found(tagged[0], "tag")
     boxed = _BOXED.search(rest)
     if boxed and boxed[1] in letters:
         return Found(boxed[1], "boxed")

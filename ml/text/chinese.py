@@ -20,18 +20,29 @@ _PERSON = re.compile(
     rf"|第[ \t]*(?P<nth>{_NUMBER})[ \t]*(?:个|位|名)(?:人物|人)"
 )
 _ALSO = re.compile(rf"[ \t]*(?:、|和|与|及|以及|或|跟)[ \t]*(?P<number>{_NUMBER}){_NO_UNIT}")
+_CLOCK = rf"(?:{_DIGIT}{{1,2}}[:：])?{_DIGIT}{{1,3}}[:：]{_DIGIT}{{2}}(?:[.．]{_DIGIT}{{1,6}})?(?![0-9０-９:：])"
 _SECONDS = r"[ \t]*(?:秒钟?|s(?![A-Za-z]))"
 _TIME = re.compile(
     rf"第?[ \t]*(?P<low>(?<![0-9０-９.．]){_VALUE})(?:{_SECONDS})?[ \t]*(?:到|至|-|–|—|~|～)[ \t]*"
-    rf"第?[ \t]*(?P<high>{_VALUE})[ \t]*秒"
-    rf"|(?P<nth>第)?[ \t]*(?P<value>(?<![0-9０-９.．]){_VALUE})[ \t]*秒(?P<after>钟)?"
+    rf"第?[ \t]*(?P<high>{_VALUE})[ \t]*(?:秒|s(?![A-Za-z]))"
+    rf"|(?<![0-9０-９.．:：])(?P<from>{_CLOCK})(?:[ \t]*(?:到|至|-|–|—|~|～)[ \t]*(?P<to>{_CLOCK}))?"
+    rf"|(?P<nth>第)?[ \t]*(?P<value>(?<![0-9０-９.．]){_VALUE})[ \t]*(?:秒|s(?![A-Za-z]))(?P<after>钟)?"
 )
-_LENGTH_BEFORE = re.compile(r"(?:持续|历时|长达|时长|耗时|过|等)(?:了|大约|约|为)*[ \t]*$")
+_LENGTH_BEFORE = re.compile(
+    r"(?:持续|历时|长达|时长|耗时|过|等)(?:了|大约|约|为)*[ \t]*$|(?<!到)了(?:大约|约|整整|足足|近)?[ \t]*$"
+)
 _LENGTH_AFTER = re.compile(r"[ \t]*(?:钟|之?后|以后|之?前|内|左右的|长|的时间)")
 
 
 def _number(words: str) -> float:
     return float(_NUMERALS[words]) if words in _NUMERALS else float(words.replace("．", "."))
+
+
+def _clock(words: str) -> float:
+    total = 0.0
+    for part in words.replace("：", ":").split(":"):
+        total = total * 60 + _number(part)
+    return total
 
 
 def mentions(text: str) -> list[persons.Mention]:
@@ -47,13 +58,17 @@ def mentions(text: str) -> list[persons.Mention]:
 
 
 def times_of(text: str) -> list[times.Mention]:
-    """Every time named with 秒, in order, not overlapping: a span, a point ("3秒", "第3秒"), or a length ("持续2秒",
-    "2秒后"). A plain number of seconds is a point unless a word says otherwise."""
+    """Every time in Chinese text, in order, not overlapping: a span ("从3秒到5秒"), a point ("3秒", "第3秒", "0:05"), or
+    a length ("持续2秒", "看了2秒", "2秒后"). A plain number of seconds is a point unless a word says otherwise."""
     found = []
     for match in _TIME.finditer(text):
         if match["low"]:
             low, high = _number(match["low"]), _number(match["high"])
             found.append(times.Mention(match.start(), match.end(), "span", low, high))
+            continue
+        if match["from"]:
+            low, high = _clock(match["from"]), _clock(match["to"] or match["from"])
+            found.append(times.Mention(match.start(), match.end(), "span" if match["to"] else "point", low, high))
             continue
         value = _number(match["value"])
         length = not match["nth"] and bool(

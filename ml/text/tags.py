@@ -29,21 +29,35 @@ class Block:
 def blocks(text: str, name: str | None = None) -> list[Block]:
     """All blocks by their beginning, of one name or of all; a block inside another one is listed as well."""
     found = []
-    tags = list(_TAG.finditer(text))
-    for at, tag in enumerate(tags):
+    next_close: dict[str, re.Match[str]] = {}
+    for tag in reversed(list(_TAG.finditer(text))):
         its = tag["name"].lower()
-        if tag["close"] or (name is not None and its != name):
-            continue
-        close = next((t for t in tags[at + 1 :] if t["close"] and t["name"].lower() == its), None)
-        end = close.start() if close else len(text)
-        exact = tag[0] == f"<{its}>" and (close is None or close[0] == f"</{its}>")
-        found.append(Block(its, tag.end(), end, text[tag.end() : end], close is not None, exact))
-    return found
+        if tag["close"]:
+            next_close[its] = tag
+        elif name is None or its == name:
+            close = next_close.get(its)
+            end = close.start() if close else len(text)
+            exact = tag[0] == f"<{its}>" and (close is None or close[0] == f"</{its}>")
+            found.append(Block(its, tag.end(), end, text[tag.end() : end], close is not None, exact))
+    return found[::-1]
 
 
 def contents(text: str, name: str) -> list[str]:
     """What stands in the closed blocks of that name, stripped."""
     return [block.content.strip() for block in blocks(text, name) if block.closed]
+
+
+def first(text: str, name: str) -> str | None:
+    """What stands in the first closed block of that name, stripped; None where there is none."""
+    opened: int | None = None
+    for tag in _TAG.finditer(text):
+        if tag["name"].lower() != name:
+            continue
+        if not tag["close"] and opened is None:
+            opened = tag.end()
+        elif tag["close"] and opened is not None:
+            return text[opened : tag.start()].strip()
+    return None
 
 
 def after_think(text: str) -> str:

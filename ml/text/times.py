@@ -61,6 +61,7 @@ _UNITED = re.compile(  # in every time there is a number with its unit, or a clo
     rf"(?:[0-9]|{'|'.join(_WORDS)})[ \t]?-?{_UNIT}(?:\b|(?=_))|:[0-9]{{2}}", re.IGNORECASE
 )
 _LONGEST = 48  # characters from the beginning of a time to its first unit; a search from there on sees all of it
+_LONGEST_SPAN = 200  # characters of a span, blanks included
 _ALSO = re.compile(r"\s*(?:,\s*)?(?:and|or|,)\s*", re.IGNORECASE)
 
 
@@ -99,6 +100,9 @@ def _next(text: str, at: int) -> Mention | None:
     if united is None:
         return None
     at = max(at, united.start() - _LONGEST)
+    span = _span(text, at, until=united.start())
+    if span:
+        return span
     single = _single(text, at)
     span = _span(text, at, until=single.start if single else len(text))
     if span or not single:
@@ -108,7 +112,7 @@ def _next(text: str, at: int) -> Mention | None:
 
 def _span(text: str, at: int, until: int) -> Mention | None:
     """The first span from `at` that begins no later than `until`."""
-    while match := _SPAN.search(text, at):
+    while match := _SPAN.search(text, at, until + _LONGEST_SPAN):  # beyond it there is none that begins in time
         if _first(match) > until:
             return None
         if _is_span(text, match):

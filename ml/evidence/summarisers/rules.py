@@ -1,30 +1,28 @@
 """The summariser `rules`: a reply cut into claims after docs/claims.md, without a model. Deterministic.
 
-Chinese sentences are cut by rules of their own (`rules_chinese`); their phrases stay unread: a picture can be asked for
-the persons they name, but not for things ("not groundable: language").
+Each sentence is read by itself (`rules_english`, `rules_chinese`); what depends on those before it, whom a pronoun may
+mean and which time goes on, is added here. Phrases of Chinese sentences stay unread: a picture can be asked for the
+persons they name, but not for things ("not groundable: language").
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
 from ml.evidence import package as packages
-from ml.evidence.package import UNSEEN, Claim, ClaimTime, Package
+from ml.evidence.package import UNSEEN, Claim, ClaimTime, Package, Phrase
 from ml.evidence.reading import parsed
 from ml.evidence.summarisers import rules_chinese as chinese
-from ml.evidence.summarisers import rules_claims as english
-from ml.evidence.summarisers import rules_phrases, rules_statements
-from ml.evidence.summarisers import rules_words as lexicon
+from ml.evidence.summarisers import rules_english as english
 from ml.evidence.summarisers.rules_bearing import Bearing
-from ml.evidence.summarisers.rules_clauses import AFTER_A_WHILE, Sentence, clauses
-from ml.evidence.summarisers.rules_piece import Piece
+from ml.evidence.summarisers.rules_piece import Piece, Read
 from ml.evidence.summarisers.rules_sentences import sentences
-from ml.evidence.summarisers.rules_times import Times
+from ml.evidence.summarisers.rules_times import Times, goes_on, stated
 from ml.evidence.vocabulary import Vocabulary
-from ml.text import persons, times
 
+REMEMBERED = 20  # persons a pronoun may mean
 WHY_NOT = {
     "audio": "No picture shows a sound.",
     "inference": "No picture shows what somebody thinks, feels or means.",
@@ -53,42 +51,62 @@ class Rules:
     ) -> Package:
         """See `protocol.Summariser`. Never raises for any text."""
         reply = parsed(text)
-        bearing = Bearing.of(reply, question, options, answer)
+        bearing = Bearing.of(reply, options, answer)
         found: list[Claim] = []
-        kept = Times(text, duration_s)
-        counts = {"en": 0, "zh": 0}
-        people: list[int] = []
+        clock, people = Times(), People()
+        known: dict[str, Read] = {}  # a reply that repeats itself is read once
+        characters = {False: 0, True: 0}
         for start, end in reply.rationale_spans:
             for begin, stop in sentences(text, start, end):
-                zh = chinese.is_chinese(text, begin, stop)
-                read = chinese.pieces if zh else _english
-                counts["zh" if zh else "en"] += stop - begin
-                kept.sentence(begin, stop)
-                for piece in read(text, begin, stop, people, vocabulary):
-                    time = kept.of(piece.span, piece.aligned)
-                    found.append(_claim(len(found) + 1, text, piece, time, bearing))
-        language = "other" if not any(counts.values()) else "zh" if counts["zh"] > counts["en"] else "en"
+                words = text[begin:stop]
+                read = known.get(words)
+                if read is None:
+                    read = known[words] = read_sentence(words, duration_s, vocabulary)
+                characters[read.zh] += stop - begin
+                clock.sentence(read, begin)
+                for piece in read.pieces:
+                    meant = people.meant(piece)
+                    time = clock.of(piece.span, piece.aligned, begin)
+                    found.append(_claim(len(found) + 1, text, piece, begin, meant, time, read.zh, bearing))
+        language = "other" if not any(characters.values()) else "zh" if characters[True] > characters[False] else "en"
         return Package(packages.sha256(text), tuple(found), self.describe(), language, reply.repairs)
 
 
-def _claim(number: int, text: str, piece: Piece, time: ClaimTime, bearing: Bearing) -> Claim:
-    start, end = piece.span
+def read_sentence(words: str, duration_s: float | None, vocabulary: Vocabulary | None) -> Read:
+    """What a sentence says by itself."""
+    zh = chinese.is_chinese(words)
+    pieces = chinese.pieces(words) if zh else english.pieces(words, vocabulary)
+    return Read(tuple(pieces), tuple(stated(words, duration_s)), goes_on(words), zh)
+
+
+def _claim(
+    number: int,
+    text: str,
+    piece: Piece,
+    by: int,
+    meant: tuple[int, ...],
+    time: ClaimTime,
+    zh: bool,
+    bearing: Bearing,
+) -> Claim:
+    """The claim of a piece whose sentence begins at `by`."""
+    start, end = piece.span[0] + by, piece.span[1] + by
     words = text[start:end]
     why = ""
     if piece.type in UNSEEN:
         why = WHY_NOT[piece.type]
     elif not (piece.persons or piece.phrases or piece.statement):
-        why = WHY_NOT["language" if piece.zh else "nothing"]
+        why = WHY_NOT["language" if zh else "nothing"]
     return Claim(
         id=f"c{number}",
-        span=piece.span,
+        span=(start, end),
         text=words,
         type=piece.type,
         polarity=piece.polarity,
         persons=piece.persons,
-        meant=piece.meant,
+        meant=meant,
         time=time,
-        phrases=piece.phrases,
+        phrases=tuple(_moved(phrase, by) for phrase in piece.phrases),
         statement=piece.statement,
         load_bearing=bearing.bears(words, piece.persons),
         groundable=not why,
@@ -96,121 +114,30 @@ def _claim(number: int, text: str, piece: Piece, time: ClaimTime, bearing: Beari
     )
 
 
-def _english(text: str, start: int, end: int, people: list[int], vocabulary: Vocabulary | None) -> Iterator[Piece]:
-    """The claims of an English sentence. `people`: the tags named so far, the last one last; it is kept up to date."""
-    words = text[start:end]
-    digits = any(character.isdigit() for character in words)
-    tagged = _moved(persons.mentions(words), start) if digits else []
-    timed = [replace(one, start=one.start + start, end=one.end + start) for one in times.mentions(words)]
-    sentence = Sentence(text, start, end, tagged, timed)
-    subject: tuple[int, ...] = ()
-    swallowed = False
-    for clause in clauses(sentence):
-        a, b = english.trimmed(text, clause.start, clause.end)
-        if a >= b:
-            continue
-        said = text[a:b]
-        if clause.joiner.split(" ")[-1:] and clause.joiner.split(" ")[0] in (
-            "but",
-            "whereas",
-            "so",
-            "because",
-            "although",
-            "though",
-        ):
-            swallowed = False
-        if text[end : end + 1] in "?？" and end < len(text) or swallowed:
-            continue
-        if english.about_task(said):
-            swallowed = english.reports(said)
-            continue
-        inside = [one for one in tagged if a <= one.start and one.end <= b]
-        named = tuple(dict.fromkeys(number for one in inside for number in one.numbers))
-        own, targets, lead, states, verbs = _parts(sentence, clause.first, clause.last, a, b)
-        takes_over = not own and bool(clause.joiner) and verbs == "first"
-        type = english.type_of(said, states)
-        if verbs == "none" and not (named or _thing(sentence, clause.first, clause.last)):
-            continue
-        if verbs == "none" and not any(a <= one.start < b for one in timed):
-            continue
-        meant = tuple(n for n in _meant(said, people, own) if n not in named)
-        if takes_over:
-            meant = tuple(n for n in subject if n not in named)
-        roles = rules_statements.statement(said, type, own or (subject if takes_over else ()), targets, lead)
-        phrases = tuple(rules_phrases.phrases(sentence, clause.first, clause.last, vocabulary))
-        yield Piece(
-            (a, b), clause.joiner, type, english.polarity_of(said), named, meant, phrases, roles,
-            bool(AFTER_A_WHILE & set(clause.joiner.split(" "))), False,
-        )  # fmt: skip
-        for number in named:
-            if number in people:
-                people.remove(number)
-            people.append(number)
-        if not takes_over:
-            subject = own
-        if own:
-            people[:] = [n for n in people if n not in own] + list(own)
-        del people[:-20]
+def _moved(phrase: Phrase, by: int) -> Phrase:
+    return replace(phrase, span=(phrase.span[0] + by, phrase.span[1] + by)) if phrase.span else phrase
 
 
-def _moved(found: Sequence[persons.Mention], by: int) -> list[persons.Mention]:
-    return [replace(one, start=one.start + by, end=one.end + by) for one in found]
+class People:
+    """Who was named so far, the last one last: whom a pronoun may mean. A heuristic."""
 
+    def __init__(self) -> None:
+        self.named: list[int] = []
 
-def _parts(
-    s: Sentence, first: int, last: int, a: int, b: int
-) -> tuple[tuple[int, ...], tuple[int, ...], str, bool, str]:
-    """Tags before the verb, tags right after it and the words between, whether the verb is one of being, and whether
-    the clause has a verb: "first" (it begins with it), "some", "none"."""
-    inside = [at for at in range(first, last) if a <= s.tokens[at].start < b]
-    finite = [at for at in inside if s.tags[at] == "F" and at not in s.relative]
-    verbs = finite or [at for at in inside if s.tags[at] in ("G", "B", "E", "F")]
-    if not verbs:
-        return (), (), "", True, "none"
-    verb = verbs[0]
-    before = [at for at in inside if at < verb]
-    own: tuple[int, ...] = ()
-    if finite:
-        tags = [at for at in before if s.tags[at] == "P" and not _in_phrase(s, at, first)]
-        own = tuple(dict.fromkeys(n for at in tags for n in s.tokens[at].numbers))
-    after = [at for at in inside if at > verb and s.tags[at] == "P" and s.tag(at + 1) != "Q"]
-    targets: tuple[int, ...] = ()
-    lead = ""
-    if after:
-        targets = tuple(dict.fromkeys(n for at in after for n in s.tokens[at].numbers))
-        lead = s.text[s.tokens[verb].start : s.tokens[after[0]].start]
-    bare = [at for at in before if s.tags[at] not in ("A", "T", "K", "I", "D", "N", "J", "L")]
-    starts = (
-        bool(finite)
-        and not bare
-        and not any(s.tags[at] in ("N", "P", "S") and not _in_phrase(s, at, first) for at in before)
-    )
-    states = s.word(verb) in lexicon.BE or s.word(verb) in lexicon.HAVE or s.word(verb) in ("wears", "wear", "wore")
-    return own, targets, lead, states, "first" if starts else "some"
-
-
-def _in_phrase(s: Sentence, at: int, first: int) -> bool:
-    """Whether a token stands in a prepositional phrase or belongs to another noun ("Person 1's")."""
-    if s.tag(at + 1) == "Q":
-        return True
-    at -= 1
-    while at >= first and s.tags[at] in ("D", "J", "N", "L", "A"):
-        at -= 1
-    return at >= first and s.tags[at] == "I"
-
-
-def _thing(s: Sentence, first: int, last: int) -> bool:
-    return any(s.tags[at] == "N" for at in range(first, last))
-
-
-_ONE = frozenset(["he", "she", "him", "her", "his", "himself", "herself"])
-_MANY = frozenset(["they", "them", "their", "themselves"])
-
-
-def _meant(said: str, people: list[int], own: tuple[int, ...]) -> tuple[int, ...]:
-    """Whom a pronoun may mean: the person named last, or the last two. A heuristic."""
-    words = set(said.lower().replace("’", "'").replace("'", " ").split())
-    if _MANY & words:
-        return tuple(people[-2:])
-    candidates = [n for n in people if n not in own] or people
-    return tuple(candidates[-1:]) if _ONE & words else ()
+    def meant(self, piece: Piece) -> tuple[int, ...]:
+        """Whom the piece may mean besides those it names: the subject it takes over; for "he" the one named last, for
+        "they" the last two."""
+        if piece.taken:
+            found: Sequence[int] = piece.taken
+        elif piece.pronoun == "several":
+            found = self.named[-2:]
+        elif piece.pronoun == "one":
+            found = ([n for n in self.named if n not in piece.own] or self.named)[-1:]
+        else:
+            found = ()
+        for number in (*piece.persons, *piece.own):
+            if number in self.named:
+                self.named.remove(number)
+            self.named.append(number)
+        del self.named[:-REMEMBERED]
+        return tuple(number for number in found if number not in piece.persons)

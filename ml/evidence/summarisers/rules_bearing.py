@@ -26,7 +26,7 @@ class Bearing:
     stems: frozenset[str]
 
     @classmethod
-    def of(cls, reply: Parsed, question: str, options: Sequence[str], answer: str) -> Bearing:
+    def of(cls, reply: Parsed, options: Sequence[str], answer: str) -> Bearing:
         """`answer`: as the response has it (letters or words), else the reply's own."""
         given = answer or reply.answer
         letters = answers.letters(given, "ABCDEFGHIJ"[: len(options)]) if answer else reply.letters

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from ml.evidence.package import ClaimType
 from ml.evidence.summarisers import rules_claims as shared
 from ml.evidence.summarisers.rules_piece import Piece
-from ml.evidence.vocabulary import Vocabulary
 from ml.text import chinese, persons
 
 _HAN = re.compile(r"[\u3400-\u9fff]")
@@ -45,50 +44,34 @@ _TYPE = tuple((name, re.compile(words)) for name, words in _TYPES)
 _NEGATED = re.compile(r"没有|没(?!事)|不(?!久|断|停|过|同|仅|但|由|禁|时)|未|无人|从未|并非")
 
 
-def is_chinese(text: str, start: int, end: int) -> bool:
+def is_chinese(sentence: str) -> bool:
     """Whether a sentence has more Chinese characters than Latin words."""
-    part = text[start:end]
-    return len(_HAN.findall(part)) > len(_LATIN.findall(part))
+    han = len(_HAN.findall(sentence))
+    return han > 0 and han > len(_LATIN.findall(sentence))
 
 
-def pieces(text: str, start: int, end: int, people: list[int], vocabulary: Vocabulary | None) -> Iterator[Piece]:
-    """The claims of a Chinese sentence."""
-    if text[end : end + 1] in ("?", "？"):
+def pieces(text: str) -> Iterator[Piece]:
+    """The claims of a Chinese sentence, in order."""
+    if shared.is_question(text):
         return
-    for a, b, joiner in _cut(text, start, end):
-        a, b = shared.trimmed(text, a, b)
-        if a >= b:
-            continue
+    for start, end, joiner in _cut(text, 0, len(text)):
+        a, b = shared.trimmed(text, start, end)
         said = text[a:b]
-        if _TASK.search(said) or _FRAME.match(said):
+        if not said or _TASK.search(said) or _FRAME.match(said):
             continue
         found = mentions(said)
         named = tuple(dict.fromkeys(number for one in found for number in one.numbers))
-        verb = _verb(said, found)
-        if not verb and not named:
+        if not named and not _VERBS.search(said):
             continue
-        type: ClaimType = next((name for name, words in _TYPE if words.search(said)), "action")
-        yield Piece(
-            (a, b),
-            joiner,
-            type,
-            "negated" if _NEGATED.search(said) else "affirmed",
-            named,
-            (),
-            (),
-            None,
-            joiner.startswith(_AFTER_A_WHILE),
-            True,
-        )
+        kind: ClaimType = next((name for name, words in _TYPE if words.search(said)), "action")
+        negated = bool(_NEGATED.search(said))
+        aligned = joiner.startswith(_AFTER_A_WHILE)
+        yield Piece((a, b), kind, "negated" if negated else "affirmed", named, aligned=aligned)
 
 
 def mentions(said: str) -> list[persons.Mention]:
     """Persons in Chinese and in Latin letters, in order."""
     return sorted([*chinese.mentions(said), *persons.mentions(said)], key=lambda one: one.start)
-
-
-def _verb(said: str, found: list[persons.Mention]) -> bool:
-    return bool(_VERBS.search(said))
 
 
 def _cut(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
@@ -117,8 +100,15 @@ def _places(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
         yield at, after, word
 
 
+_TIME_WORDS = re.compile(r"(?:一)?开始时?|开头|结尾时?|结束时?|末尾|最后|起初|最初|此时|这时")
+
+
 def _is_clause(left: str) -> bool:
-    bare = left.strip(" ，,")
+    bare = (
+        _TIME_WORDS.sub("", left.strip(" ，,"), count=1)
+        if _TIME_WORDS.match(left.strip(" ，,"))
+        else left.strip(" ，,")
+    )
     return bool(_VERBS.search(_without_place(bare))) and not _FRAME.match(bare)
 
 

@@ -1,4 +1,4 @@
-"""From a clause to a claim, in English: where it begins and ends, whether it is one, of what type and polarity.
+"""From a clause to a claim, in English: where it begins and ends, whether it is one, and of what type.
 
 Word lists and regular expressions after docs/claims.md, so heuristics.
 """
@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from ml.evidence.package import ClaimType, Polarity
+from ml.evidence.package import ClaimType
+from ml.evidence.summarisers import rules_words as lexicon
 
 _LEADS = (
     r"and|but|so|then|also|first|firstly|secondly|third|next|now|finally|lastly|however|meanwhile|afterwards|afterward|"
@@ -69,17 +70,31 @@ def _is_lone_closer(text: str, start: int, end: int) -> bool:
     return opening is not None and text.count(opening, start, end) < text.count(last, start, end)
 
 
+def is_question(sentence: str) -> bool:
+    """Whether a sentence, with its end mark, is a question."""
+    return sentence.rstrip(" \t\"”’')]*_»」』）!！")[-1:] in ("?", "？")
+
+
 # --- what makes no claim ---------------------------------------------------------------------------------------------
 
 _TASK = re.compile(
-    r"\b(?:the|this|that|my|our|a|an|any|no|which|each|other|correct|right|best|final|given|remaining)\s+(?:(?:\w+)\s+)?(?:question|answers?|options?|choices?)\b|"
-    r"\b(?:question|options|choices)\b|\banswer\s+(?:is|must|should|would|has|choices?)\b|"
-    r"\b(?:options?|choices?|answers?)\s+\(?[A-H]\b\)?|\bthe\s+correct\b|"
-    r"^\s*\(?[B-H]\)?(?:\s+(?:is|must|should|would|can|cannot|fits|matches|seems)\b|$)|^\s*\(?A\)?\s+(?:is|must|fits|matches)\b",
+    r"\b(?:the|this|that|these|those|our|my|all|both|other|correct|best|final|right|remaining|given)\s+(?:\w+\s+)?"
+    r"(?:options?|choices?)\b|\b(?:options|choices|multiple[- ]choice)\b|"
+    r"\b(?:options?|choices?|answers?)\s+\(?[A-Ha-h1-9]\b\)?|"
+    r"\bthe\s+correct\b|\b(?:best|closest|right|correct)\s+(?:match|fit|answer|candidate)\b|\bfits?\s+best\b",
+    re.IGNORECASE,
 )
-_TASK_SMALL = re.compile(
-    r"\b(?:the|this|that|our|my|correct|best|final|right)\s+(?:\w+\s+)?(?:question|answers?|options?|choices?)\b|"
-    r"\boptions?\b|\banswer\s+(?:is|must|should|would|choices?)\b|\bthe\s+correct\b",
+_LETTER = re.compile(
+    r"^\s*\(?[B-H]\)?(?:\s+(?:is|must|should|would|can|cannot|fits|matches|seems|and)\b|\s*$)|^\s*\(?A\)?\s+(?:is|must|fits|matches)\b"
+)
+_QUESTION = re.compile(
+    r"\b(?:the|this|that|our|my|correct|best|final|right)\s+(?:\w+\s+)?(?:question|answer)s?\b|\banswer\s+(?:is|must|should|would)\b",
+    re.IGNORECASE,
+)
+_BY_SOMEBODY = re.compile(  # people in the picture ask and answer, too
+    r"\b(?:persons?\s*[0-9]+|p[0-9]+|he|she|they|(?:the|a|an|his|her)\s+(?:\w+\s+)?(?:man|woman|boy|girl|teacher|student|host|"
+    r"guest|interviewer|interviewee|speaker|child|person))\s+(?:\w+ly\s+)?(?!is\b|are\b|was\b|were\b|would\b|must\b|fits\b|"
+    r"matches\b|seems\b|should\b|could\b|can\b|cannot\b|as\b|be\b)[a-z]+s?\s[^,，]*\b(?:question|answer)",
     re.IGNORECASE,
 )
 _RIGHT_OR_WRONG = re.compile(
@@ -91,7 +106,7 @@ _RIGHT_OR_WRONG = re.compile(
 _ANNOUNCE = re.compile(
     r"^\s*(?:let\s+me\b|let's\b|let’s\b|let\s+us\b|to\s+(?:answer|determine|decide|find\s+out|solve|figure|identify|understand|address|conclude|verify|summari[sz]e)\b|"
     r"(?:i|we)(?:'ll|’ll|\s+will|\s+should|\s+need\s+to|\s+have\s+to|\s+must|\s+want\s+to|\s+am\s+going\s+to|'m\s+going\s+to|\s+would\s+like\s+to|\s+can\s+now|\s+shall|\s+now|\s+first|\s+am|'m|\s+are|\s+can)?\s+"
-    r"(?:look(?:ing)?|check(?:ing)?|watch(?:ing)?|examin(?:e|ing)|analy[sz](?:e|ing)|review(?:ing)?|consider(?:ing)?|focus(?:ing)?|determin(?:e|ing)|identify|find|verify|compar(?:e|ing)|answer(?:ing)?|think\s+about|go|pay\s+attention|conclude|re-?check|be\s+careful)\b(?!\s+that\b)|"
+    r"(?:look(?:ing)?|check(?:ing)?|watch(?:ing)?|examin(?:e|ing)|analy[sz](?:e|ing)|review(?:ing)?|consider(?:ing)?|focus(?:ing)?|determin(?:e|ing)|identify|find|verify|compar(?:e|ing)|answer(?:ing)?|think\s+about|go|pay\s+attention|conclude|(?:re|double)-?\s?check|be\s+careful|choose|pick|select|confirm|decide|start|begin|proceed|break)\b(?!\s+that\b)|"
     r"(?:look|check|watch|examine|analy[sz]e|consider|review|focus|identify|determine|recall|remember|think)\b(?!\s+that\b)(?!s)|"
     r"here\s+(?:is|are)\s+(?:the|my)\b|based\s+on\s+(?:the|this|these|my)\s+(?:video|observations?|analysis|evidence|frames?)\s*$)",
     re.IGNORECASE,
@@ -100,18 +115,15 @@ _REPORTED = re.compile(
     r"\b(?:option|choice|answer|question)s?\b[^.]*?\b(?:says?|states?|claims?|suggests?|mentions?|asks?|describes?|implies|proposes?|reads?|indicates?)\b",
     re.IGNORECASE,
 )
-_LEADING_PHRASE = re.compile(
-    r"^\s*(?:looking|going|based|according|given|considering|comparing|among|of|with|for|in|from|as|regarding|concerning|relating|turning)\b[^,，]{0,80}[,，]\s*(?=\S)",
-    re.IGNORECASE,
-)
 
 
 def about_task(clause: str) -> bool:
     """Whether a clause speaks of the question, an option or the choice, or only announces what is done next."""
     if _ANNOUNCE.match(clause) or _RIGHT_OR_WRONG.match(clause):
         return True
-    rest = _LEADING_PHRASE.sub("", clause)
-    return bool(_TASK.search(rest) or _TASK_SMALL.search(rest))
+    if _TASK.search(clause) or _LETTER.search(clause):
+        return True
+    return bool(_QUESTION.search(clause)) and not _BY_SOMEBODY.search(clause)
 
 
 def reports(clause: str) -> bool:
@@ -133,15 +145,32 @@ _FEELING = (
 _GAZE = re.compile(
     r"\b(?:look(?:s|ed|ing)?|gaz(?:e|es|ed|ing)|star(?:e|es|ed|ing)|watch(?:es|ed|ing)?|glanc(?:e|es|ed|ing)|"
     r"eye[- ]contact|peek(?:s|ed|ing)?|"
-    r"peer(?:s|ed|ing)?|glar(?:e|es|ed|ing)|line\s+of\s+sight|eyes\s+(?:\w+\s+){0,3}(?:on|at|to|toward|towards|away|meet|lock|follow|fix|shift|move)\w*|"
+    r"squint(?:s|ed|ing)?|peer(?:s|ed|ing)?|glar(?:e|es|ed|ing)|line\s+of\s+sight|eyes\s+(?:\w+\s+){0,3}(?:on|at|to|toward|towards|away|meet|lock|follow|fix|shift|move)\w*|"
     r"joint\s+attention|mutual\s+gaze)\b",
     re.IGNORECASE,
 )
-_SEEMING = re.compile(
-    rf"\blook(?:s|ed|ing)?\s+(?:(?:very|quite|rather|so|a\s+bit|a\s+little|slightly|more|less|\w+ly)\s+)*(?:{_FEELING}|like|as\s+(?:if|though)|good|"
-    r"bad|young|old|older|younger|tall|short|pretty|similar|different|alike)\b|\bstaring\s+role\b",
+_LOOKS = re.compile(
+    r"\b(?:look(?:s|ed|ing)?)\s+(?:(?:very|quite|rather|so|too|a\s+bit|a\s+little|more|less|\w+ly)\s+)*(\w+)",
     re.IGNORECASE,
 )
+_WHERE = lexicon.word_set(
+    """
+    at to toward towards up down away back over around out into through across straight directly left right ahead
+    forward upward upwards downward downwards past off on for from in behind about inside outside between sideways elsewhere
+    """
+)
+_LIKE = lexicon.word_set("like as similar alike different good bad young old")
+
+
+def _seeming(match: re.Match[str]) -> str:
+    """ "looks upset" says how somebody seems, "looks up" where somebody looks; the former is taken out."""
+    word = match[1].lower()
+    if word in _WHERE:
+        return match[0]
+    appears = word in _LIKE or "ADJ" in lexicon.kinds(word) or lexicon.verb_form(word) in ("ed", "ing", "part")
+    return " seems " if appears else match[0]
+
+
 _GESTURE = re.compile(
     r"\b(?:point(?:s|ed|ing)?\s+(?:\w+ly\s+)?(?:\w+\s+){0,3}?(?:at|to|toward|towards|out|up|down|with|in|across|behind|back|straight)|points\b(?!\s+of)|pointing|pointed\s+(?=at|to)|"
     r"shows?|showing|showed|gives?|giving|gave|hands|handing|handed|hand\s+(?=over|the|a|an|it|him|her|them|out)|reach(?:es|ed|ing)?|"
@@ -159,11 +188,11 @@ _AUDIO = re.compile(
     r"\b(?:say|says|said|saying|speak(?:s|ing)?|spoke|spoken|laugh(?:s|ed|ing|ter)?|shout(?:s|ed|ing)?|sounds?|sounded|voices?|tone|music|hears?|heard|"
     r"hearing|silen(?:ce|t|tly)|talk(?:s|ed|ing)?|whisper(?:s|ed|ing)?|yell(?:s|ed|ing)?|scream(?:s|ed|ing)?|sings?|sang|singing|asks?|asked|asking|"
     r"answers|answered|repl(?:y|ies|ied)|tells?|told|telling|calls\s+out|loud(?:ly)?|quietly|noise|audible|audio|applau(?:se|ds?)|murmur\w*|"
-    r"chuckl(?:e|es|ed|ing)|giggl(?:e|es|ed|ing)|sobs?|sobbing|sigh(?:s|ed|ing)?|utters?|uttered|conversation|speech|mentions?|mentioned|explains?|explained|exclaims?|exclaimed|greets?|greeted|thanks|thanked|mutters?|muttered|cheer(?:s|ed|ing)?|pitch|argu(?:e|es|ed|ing))\b",
+    r"chuckl(?:e|es|ed|ing)|giggl(?:e|es|ed|ing)|sobs?|sobbing|sigh(?:s|ed|ing)?|utters?|uttered|conversation|speech|mentions?|mentioned|explains?|explained|exclaims?|exclaimed|greets?|greeted|thanks|thanked|mutters?|muttered|cheer(?:s|ed|ing)?|pitch|argu(?:e|es|ed|ing)|gasp(?:s|ed|ing)?|interrupt(?:s|ed|ing)?)\b",
     re.IGNORECASE,
 )
 _EXPRESSION = re.compile(
-    r"\b(?:smil(?:e|es|ed|ing)|frown(?:s|ed|ing)?|cr(?:y|ies|ied|ying)|facial|faces?\s+(?=shows?|turns?|lights?|falls?|is|looks|becomes|brightens|expresses|reveals)|"
+    r"\b(?:roll(?:s|ed|ing)?\s+(?:her|his|their)\s+eyes|winc(?:e|es|ed|ing)|smil(?:e|es|ed|ing)|frown(?:s|ed|ing)?|cr(?:y|ies|ied|ying)|facial|faces?\s+(?=shows?|turns?|lights?|falls?|is|looks|becomes|brightens|expresses|reveals)|"
     r"expressions?|grin(?:s|ned|ning)?|smirk(?:s|ed|ing)?|scowl(?:s|ed|ing)?|pout(?:s|ed|ing)?|grimac(?:e|es|ed|ing)|tear(?:s|y|ful)\b|weep(?:s|ing)?|wept|"
     r"eyes?\s+(?:\w+\s+){0,2}?(?:wide|widen\w*|narrow\w*|tear\w*|closed|shut|open)|wide[- ]eyed|"
     r"eyebrows?|brows?|wrinkl\w+|beam(?:s|ed|ing)|blush(?:es|ed|ing)?|"
@@ -173,18 +202,17 @@ _EXPRESSION = re.compile(
 _INFERENCE = re.compile(
     rf"\b(?:feel(?:s|ing|ings)?|felt|thinks?|thought|wants?|wanted|know(?:s|n)?|knew|seem(?:s|ed|ing|ingly)?|probably|suggest(?:s|ed|ing)?|indicat(?:e|es|ed|ing)|"
     r"appears?\s+to|perhaps|maybe|possibly|presumably|likely|might|may\s+be|impl(?:y|ies|ied|ying)|because\s+of|believ(?:e|es|ed)|intend(?:s|ed)?|intention|hop(?:es|ed|ing)|"
-    r"tr(?:y|ies|ied|ying)\s+to|understand(?:s|ing)?|understood|remember(?:s|ed)?|friends?|couple|colleagues?|relationship|married|siblings?|strangers|must\s+(?:be|have)|infer(?:s|red)?|"
+    r"tr(?:y|ies|ied|ying)\s+to|understand(?:s|ing)?|understood|remember(?:s|ed)?|(?:is|are|were|was|be|as|like|probably|likely|good|close|best|old)\s+(?:\w+\s+){0,2}?(?:friends?|colleagues?|siblings?|strangers|married)|a\s+couple(?!\s+of)|relationship|must\s+(?:be|have)|infer(?:s|red)?|"
     r"mean(?:s|t)\b|reflect(?:s|ing)?|reveal(?:s|ing)?|convey(?:s|ing)?|express(?:es|ing)|expects?|expected|likes?\s+(?=her|him|them|the|it)|hates?|loves|trusts?|agrees?|disagrees?|aware|"
     rf"expecting|motiv\w+|reason|consistent\s+with|evidence|demonstrat(?:e|es|ed|ing)|needs?|wonder(?:s|ed|ing)?|realiz(?:e|es|ed)|decid(?:e|es|ed)|{_FEELING})\b",
     re.IGNORECASE,
 )
 _SCENE = re.compile(
-    r"\b(?:(?:the|this|a)\s+(?:video|clip|scene|footage|setting|background|shot|camera|room|place|location|lighting|light|environment|atmosphere)\b|takes?\s+place|indoors|outdoors|"
-    r"there\s+(?:are|is)\s+(?:\w+\s+){0,2}?(?:people|persons|men|women|individuals)|(?:two|three|four|five|several|many)\s+(?:people|persons|individuals)\s+(?:are|appear)\s+(?:visible|present|in)|brightly\s+lit|dimly\s+lit|daytime|night)\b",
-    re.IGNORECASE,
-)
-_STATE = re.compile(
-    r"\b(?:is|are|was|were|'s|’s|has|have|had|wears?|wearing|wore|dressed|remains?|stays?|stands?\s+out)\b",
+    r"^(?:the|this|a|an|its)\s+(?:\w+\s+)?(?:video|clip|scene|footage|setting|background|shot|camera|room|place|location|lighting|lights?|"
+    r"environment|atmosphere|kitchen|office|street|park)\b|\btakes?\s+place\b|\bindoors\b|\boutdoors\b|"
+    r"\bthere\s+(?:are|is)\s+(?:\w+\s+){0,2}?(?:people|persons|men|women|individuals)\b|"
+    r"\b(?:two|three|four|five|several|many)\s+(?:people|persons|individuals)\s+(?:are|appear)\s+(?:visible|present|in)\b|"
+    r"\b(?:brightly|dimly)\s+lit\b|\bdaytime\b",
     re.IGNORECASE,
 )
 _PERSON_WORD = re.compile(
@@ -196,17 +224,12 @@ _DOING = re.compile(
     r"\b(?:is|are|was|were|'s|’s|keeps?|starts?|begins?|stops?|continues?)\s+(?:\w+ly\s+|still\s+|now\s+|also\s+|not\s+)*(?!wearing|standing|sitting|visible|located)\w+ing\b",
     re.IGNORECASE,
 )
-_NEGATED = re.compile(
-    r"\b(?:not|never|nobody|no\s+one|none|neither|cannot|no\s+longer|nothing|nowhere|hardly|without\s+looking)\b|n['’]t\b|^\s*no\s+\w+",
-    re.IGNORECASE,
-)
-_NOT_THE_VERB = re.compile(r"\bnot\s+only\b|\bif\s+not\b|\bwhy\s+not\b", re.IGNORECASE)
 
 
 def type_of(clause: str, states: bool) -> ClaimType:
     """The first type that fits. `states`: the clause's finite verb is one of being or having."""
-    seeming = _SEEMING.search(clause)
-    if _GAZE.search(_SEEMING.sub(" ", clause)):
+    clause = _LOOKS.sub(_seeming, clause)
+    if _GAZE.search(clause):
         return "gaze"
     if _GESTURE.search(_NO_GESTURE.sub(" ", clause)):
         return "gesture"
@@ -214,7 +237,7 @@ def type_of(clause: str, states: bool) -> ClaimType:
         return "audio"
     if _EXPRESSION.search(clause):
         return "expression"
-    if seeming or _INFERENCE.search(clause):
+    if _INFERENCE.search(clause):
         return "inference"
     if _DOING.search(clause):
         return "action"
@@ -225,19 +248,15 @@ def type_of(clause: str, states: bool) -> ClaimType:
     return "person" if _PERSON_WORD.search(clause) else "object"
 
 
-def polarity_of(clause: str) -> Polarity:
-    return "negated" if _NEGATED.search(_NOT_THE_VERB.sub(" ", clause)) else "affirmed"
-
-
 # --- times that are no numbers ---------------------------------------------------------------------------------------
 
 FIFTH = 0.2
 BEGINNING = re.compile(
-    r"\b(?:at|in|from|since|near)\s+the\s+(?:very\s+)?(?:beginning|start|outset)\b(?!\s+to)|\binitially\b|\bin\s+the\s+opening\s+(?:frames?|seconds?|moments?)\b|开始时|一开始|开头|起初|视频开始|片段开始|最初",
-    re.IGNORECASE,
+    r"\b(?:at|in|near)\s+the\s+(?:very\s+)?(?:beginning|start)\b|一开始|开始时|开头|视频开始|片段开始", re.IGNORECASE
 )
 END = re.compile(
-    r"\b(?:at|in|by|toward|towards|near|until)\s+the\s+(?:very\s+)?end(?!\s+of\s+the\s+(?:table|room|line|row|street|bench|couch|sofa|hall|bed))\b|结束时|结尾|末尾|最后时刻|视频最后|片段最后",
+    r"\b(?:at|by|toward|towards|near)\s+the\s+(?:very\s+)?end\b(?!\s+of\s+the\s+(?!video|clip|scene|shot|film|footage|recording|"
+    r"sequence|segment)\w+)|结束时|结尾|末尾|视频最后|片段最后",
     re.IGNORECASE,
 )
 THROUGHOUT = re.compile(

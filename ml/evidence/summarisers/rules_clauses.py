@@ -31,6 +31,7 @@ _BEFORE_JOINER = word_set(
     probably perhaps possibly maybe simply largely mostly presumably likely precisely
     """
 )
+_REACH = 16  # words that a look back or ahead goes at most, so that the work grows with the text's length only
 _TOKEN = re.compile(
     r"[A-Za-z]+n['’]t\b|['’](?:s|re|ve|ll|d|m)\b|[A-Za-zÀ-ÿ]+(?:-[A-Za-zÀ-ÿ]+)*|[0-9]+(?:[.:,][0-9]+)*(?:st|nd|rd|th)?|\S"
 )
@@ -200,13 +201,28 @@ class _Tagger:
             return "C"
         if word == "that":
             following = self._next(at)
+            if not following or not following[0].isalnum() and following[0] not in "<'":
+                return "M"
             if at and self.tags[at - 1] in ("I", "F") and self._noun_like(following) and not self._clause_after(at + 1):
                 return "D"
             return "R"
         if word in lexicon.NO_CUT:
             return "R"
+        if word in ("left", "right", "middle", "front", "back") and self.tags[at - 2 : at] == ["I", "D"]:
+            return "N"
         if word == "her":
             return "D" if self._noun_like(self._next(at)) and not self._verb_after(at) else "M"
+        if (
+            word in ("other", "others", "one", "ones", "latter", "former", "rest")
+            and at
+            and self.tags[at - 1] in ("D", "J")
+        ):
+            following = self._next(at)
+            verbal = (
+                lexicon.verb_form(following) == "s" and lexicon.leaning(following) != "noun" if following else False
+            )
+            beside = word in ("other", "former", "latter") and self._noun_like(following) and not verbal
+            return "J" if beside else "N"
         if word in ("this", "these", "those", "each", "both", "all", "some", "another", "one", "most", "several",
                     "many",                     "few", "neither", "either", "any"):  # fmt: skip
             following = self._next(at)
@@ -327,9 +343,12 @@ class _Tagger:
             return "B" if form == "base" and nominal != "N" else nominal
         leaning = lexicon.leaning(word)
         if form == "s":
-            return "F" if leaning == "verb" or (leaning == "" and not plural) or self._object_follows(at) else nominal
+            sure = leaning == "verb" or (leaning == "" and not plural) or self._object_follows(at)
+            return "F" if sure or (not plural and not self._verb_later(at)) else nominal
         if form == "base":
-            return "F" if plural and (leaning != "noun" or self._object_follows(at)) else nominal
+            pronoun = self.tags[before] == "M"
+            sure = leaning != "noun" or self._object_follows(at) or (pronoun and self._verb_follows(at))
+            return "F" if plural and sure else nominal
         if form == "past":
             return "F"
         return "E" if word in _ATTACHED or self._finite_later(at) else "F"
@@ -339,11 +358,23 @@ class _Tagger:
         return self.joined > self.finite and not any(tag in "FBGO" for tag in self.tags[self.joined + 1 : head])
 
     def _after_mark(self, at: int, word: str, form: str, nominal: str, before: int) -> str:
-        if self.finite >= 0 or form == "base":
+        if form == "base":
             return nominal
+        if self.finite >= 0:
+            return "F" if form == "s" and self._goes_on(at, word, before) else nominal
         if form == "s":
             return "F" if lexicon.leaning(word) == "verb" or self._verb_follows(at) else nominal
         return "F" if form == "past" else nominal
+
+    def _goes_on(self, at: int, word: str, comma: int) -> bool:
+        """Whether an -s form after a comma is one more verb of a list: "wobbles toward the couch, trips and falls"."""
+        if lexicon.verb_form(self.words[self.finite]) != "s" or self.words[comma] not in ",，":
+            return False
+        if self._object_follows(at) or "NOUN" not in lexicon.kinds(word):
+            return True
+        last = self._before(comma)
+        listed = self.tags[last] in ("N", "J") and not self._determined(last)
+        return lexicon.leaning(word) != "noun" and not listed
 
     def _coordinated(self, at: int, word: str, form: str, nominal: str, joiner: int) -> str:
         """A verb after "and" and its like: finite when the verb it stands beside is."""
@@ -370,7 +401,7 @@ class _Tagger:
     def _verb_beside(self, joiner: int) -> int:
         at = joiner - 1
         while at >= 0 and self.tags[at] not in ("F", "B", "G", "E"):
-            at -= 1
+            at = at - 1 if joiner - at < 4 * _REACH else -1
         if at >= 0 and self.tags[at] in ("G", "E") and self.finite >= 0 and at - self.finite > 3:
             return self.finite  # "looks at the man sitting there and smiles"
         return at
@@ -387,14 +418,11 @@ class _Tagger:
         last = self._before(joiner)
         while last >= 0 and self.tags[last] == "K":
             last -= 1
-        bare = self.tags[last] == "J" or (
-            self.tags[last] == "N" and (lexicon.is_plural_noun(self.words[last]) or not self._determined(last))
-        )
-        return not bare
+        return self.tags[last] not in ("N", "J") or self._determined(last)
 
     def _determined(self, noun: int) -> bool:
         at = noun - 1
-        while at >= 0 and self.tags[at] in ("N", "J", "L", "E", "G"):
+        while at >= 0 and noun - at < _REACH and self.tags[at] in ("N", "J", "L", "E", "G", "K"):
             at -= 1
         return at >= 0 and self.tags[at] in ("D", "Q")
 
@@ -426,9 +454,18 @@ class _Tagger:
                 return True
         return False
 
+    def _verb_later(self, at: int) -> bool:
+        """Whether anything that can be a finite verb follows before the next joiner or mark."""
+        for word in self.words[at + 1 : at + 14]:
+            if word in JOINERS or word in lexicon.NO_CUT or not word[0].isalnum() and word[0] != "<":
+                return False
+            if word in lexicon.FINITE_AUX or lexicon.verb_form(word) in ("s", "past", "ed"):
+                return True
+        return False
+
     def _plural_head(self, relative: int) -> bool:
         at = relative - 1
-        while at >= 0 and self.tags[at] not in ("N", "P", "S", "M"):
+        while at >= 0 and relative - at < _REACH and self.tags[at] not in ("N", "P", "S", "M"):
             at -= 1
         return at >= 0 and self._plural_subject(at)
 
@@ -438,7 +475,7 @@ class _Tagger:
 
     def _compound(self, head: int) -> bool:
         at = head - 1
-        while at >= 0 and self.tags[at] in ("D", "J", "N", "Q", "L", "P") and self.words[at] != "and":
+        while at >= 0 and head - at < _REACH and self.tags[at] in ("D", "J", "N", "Q", "L", "P"):
             at -= 1
         return at > 0 and self.words[at] == "and" and self.tags[at - 1] in ("N", "P", "M", "S", "K")
 
@@ -451,10 +488,10 @@ def _plural(s: Sentence, head: int) -> bool:
         return token.word in lexicon.PLURAL_SUBJECTS or token.word in ("them", "us")
     if token.word in ("people", "men", "women", "children"):
         return True
-    if lexicon.is_plural_noun(token.word):
+    if lexicon.is_plural_noun(token.word) or token.word in ("others", "ones", "rest"):
         return True
     at = head - 1
-    while at >= 0 and s.tags[at] in ("J", "N", "L"):
+    while at >= 0 and head - at < _REACH and s.tags[at] in ("J", "N", "L"):
         at -= 1
     return at >= 0 and s.tokens[at].word in lexicon.PLURAL_DETERMINERS
 
@@ -642,7 +679,7 @@ def _noun_phrase(s: Sentence, at: int) -> int:
 
 def _verb_of(s: Sentence, head: int) -> tuple[int, bool]:
     """The finite verb whose subject ends at `head`, -1 for none, and whether the subject is several joined by "and"."""
-    at, several, count = head + 1, False, len(s.tokens)
+    at, several, count = head + 1, False, min(len(s.tokens), head + 4 * _REACH)
     relative = False
     while at < count:
         tag = s.tags[at]

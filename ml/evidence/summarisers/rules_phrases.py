@@ -104,6 +104,12 @@ def _phrase(s: Sentence, at: int, last: int) -> tuple[Phrase | None, int]:
         return None, max(at + 1, after)
     head = " ".join(s.word(k) for k in group)
     noun = s.word(group[-1])
+    if (
+        noun in ("person", "people", "individual", "individuals")
+        and not adjectives
+        and s.word(group[-1] + 1) not in ("in", "wearing", "with")
+    ):
+        return None, after
     if not _can_be_seen(noun) and noun not in _PEOPLE:
         return None, after
     end = group[-1] + 1

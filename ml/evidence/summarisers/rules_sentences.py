@@ -10,11 +10,13 @@ _LINE = re.compile(r"[^\r\n\v\f\x85\u2028\u2029]+")
 _LIST_MARK = re.compile(r"[ \t]*(?:(?:[0-9]{1,3}[.)](?![0-9])|\([0-9]{1,3}\)|[0-9]{1,3}、|[-*•–](?=[ \t]))[ \t]*)+")
 _HEADING_END = re.compile(r"[:：][ \t*_]*$")
 _ENDS = re.compile(r"[.!?…。！？；;]+[\"”’')\]*_»」』）]*")
+_CLOSERS = "\"”’'）)]»」』"
+_GOES_ON = re.compile(r"[ \t]*,?[ \t]+[a-z]|[，,]")
 _ABBREVIATION = re.compile(r"(?:(?<![A-Za-z])(?:e\.?g|i\.?e|vs|approx|Mr|Mrs|Ms|Dr)|(?<![A-Za-z])[ei])$", re.IGNORECASE)
 
 
 def sentences(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """Spans [start, end) of the sentences in a part of the text, without the marks that end them."""
+    """Spans [start, end) of the sentences in a part of the text, with the marks that end them."""
     for line in _LINE.finditer(text, start, end):
         if _HEADING_END.search(text, max(line.start(), line.end() - 8), line.end()):
             continue
@@ -27,7 +29,9 @@ def _of_line(text: str, at: int, end: int) -> Iterator[tuple[int, int]]:
     for stop in _ENDS.finditer(text, at, end):
         if stop[0][0] == "." and len(stop[0]) == 1 and _ends_nothing(text, stop.start(), end):
             continue
-        yield from _pieces(text, begin, stop.start())
+        if stop[0][-1] in _CLOSERS and _GOES_ON.match(text, stop.end(), end):
+            continue  # says "Look at that!" and points
+        yield from _pieces(text, begin, stop.end())
         begin = stop.end()
     yield from _pieces(text, begin, end)
 

@@ -89,30 +89,68 @@ PEOPLE = word_set(
 # mostly nouns, though they have verb forms; a verb only with an object, particle or adverb that says so
 NOUNS = word_set(
     """
-    hand eye arm head leg foot finger shoulder face mouth back knee elbow palm fist thumb chin lip brow cheek nose
-    book paper cup plate bowl bottle glass table chair phone bag box ball card pen pencil spoon fork knife dish
-    shirt dress jacket hat coat suit tie shoe door window wall floor room house car bus bike lamp light shelf screen
-    microphone camera video scene frame clip time moment second minute emotion expression gesture feature word item
-    object color colour pattern stripe plant flower tree tool key coin drink meal toy board cushion curtain photo
-    picture line side end part place position state form role kind type sort interest focus response interaction
-    mood voice sound tone music name number group team crowd water wine fruit sandwich button ring bracelet necklace
-    sleeve pocket cap mask scarf guitar piano mug note page letter map sign flag towel blanket pillow dog cat horse
-    bird fish snack tray tablet remote corner center middle front top bottom edge seat bench stage street park
-    school office kitchen cue detail reason fact case event context evidence experience feeling
+    ankle apron arm ash attic audience axe back badge bag balcony ball bank bar bat bath bean beard beer belt bench
+    berry bike bill bird blanket blouse board boat bolt book boot bottle bottom bowl box bracelet branch bread brick
+    bridge broom brow bucket bulb bun bus butter button cable cake camera can candle candy cap car card cart carton
+    case cat ceiling cellar center chain chair cheek cheese cheque cherry chest chimney chin chocolate clip closet
+    club coat coffee coin color colour cone context cookie cord corner counter court cradle crew crib crowd crown
+    cube cue cup cupboard curtain cushion cylinder detail diaper dish dog doll door drawer dress drum ear edge egg
+    elbow emotion envelope event evidence experience expression eye fact fan feature feeling fence field finger fire
+    fish fist flag flame floor flower foot fork form frame fridge front fruit garden gate glass glove goal grain
+    grape group guest guitar hall ham hammer hand hanger hat head hip honey horse hose host house interaction
+    interest item jacket jam jar juice key kind kitchen knee knife ladder lamp lantern lap lawn leaf leg lemon
+    letter light lime line lip lobby magazine mall map market mask meal microphone middle milk minute mirror moment
+    mood moustache mouth movie mud mug music nail name necklace net newspaper nose note number nut object office
+    onion packet page painting palm panel paper parcel park part path pattern pea peach pear pebble pen pencil
+    pepper phone photo piano picture pie pillow pipe plane plant plate platform plug plum pocket porch position
+    poster pot pram program pub puppet purse puzzle rack rake ramp razor reason remote response ring road role roof
+    room root rope salt sand sandbox sandwich sauce saw scarf scene school screen screw seat second seed shelf ship
+    shirt shoe shop shoulder side sign skin skirt sleeve smoke snack soap sock sound soup sponge spoon staff stage
+    stair state station steak stem stew stone store stove strap street stripe stroller sugar suit sweater table
+    tablet tape tea team thigh thumb ticket tie time tin toast tone tool top torch towel toy track train tray tree
+    truck tub tunnel van veil vest video voice waist wall wallet wardrobe water wheel window wine wire word wrist
+    yard
     """
 )
 # mostly verbs, though they are nouns as well
 VERBS = word_set(
     """
-    look gaze glance stare watch smile frown laugh nod point turn walk talk speak reach move lean step shake wave
-    show give hold keep take put set sit stand raise lower lift drop touch grab pick place start stop begin continue
-    seem appear remain stay become get go come run jump shrug sigh cry gasp wink blink hug kiss push pull pass offer
-    ask answer reply respond react follow return leave enter close open cover rest cross bend bow clap tap pat rub
-    scratch stretch tilt shift approach face stir pour drink eat play sing dance listen hear see say tell call shout
-    whisper wear carry bring throw catch hit kick ride drive work try want need help let make use check read write
-    draw cut clean fix feel think know believe indicate suggest mean show remain gesture pause withdraw retreat
-    glare grin beam chuckle giggle smirk squint peek peer scan inspect examine study observe notice freeze tense
-    relax hesitate interrupt comfort console greet thank embrace join lead signal motion beckon
+    aim answer appear applaud approach arch argue arrive ask attack bake bang bark beam beckon become beep begin
+    believe bend bite blink block blush bob boil bounce bow break bring brush bump burn burst buzz call carry catch
+    change chase chat check cheer chew chirp chop chuckle clap clasp clean clench click climb close clutch coil
+    collapse collide comb come comfort console continue cook cool cough count cover crack crash crawl creak creep
+    cringe cross crouch crumble crunch crush cry curl curtsy curve cut dance dangle dash deal debate defend depart
+    dial dip dive divide dodge doubt doze drag draw dream drift drink drip drive droop drop dry duck dust eat echo
+    embrace emerge end enter escape escort examine exchange explode face fade faint fall fasten feel fetch fiddle
+    fidget fight film finish fix flap flare flash flee flick flicker flinch fling flip flirt float fly focus fold
+    follow free freeze frown fry fumble gain gape gasp gather gawk gaze gesture get giggle give glance glare glide
+    glimpse gloat glow go gossip grab grasp graze greet grimace grin grip groan growl grunt guard guess guide gulp
+    gush hail halt hang harden haul hear heat heave help hesitate hiccup hide hiss hit hoist hold hook hop hope
+    hover howl huddle hug hum hunch hunt hurl hurry hush hustle indicate inspect interrupt itch jab jerk jiggle jog
+    join joke jolt jostle juggle jump jut keep kick kiss knead knock know lag land lash laugh launch lay lead leak
+    lean leap leave leer let lick lie lift linger listen load lock look loom lose lounge lower lug lunge lurch make
+    march mean melt merge mime mimic miss mix moan mock mop motion mount move mumble murmur mutter nap need nibble
+    nip nod notice nudge nuzzle observe offer open pace pack paint pan pant pass pat pause peck pedal peek peel peep
+    peer pet pick pile pinch pitch place plan play plead pluck plunge point poke polish pop pound pour pout prance
+    pray press prod prop protect puff pull punch purr push put quiver race raise rally ramble rattle reach react
+    read recoil record recover reel rehearse relax relay release rely remain remark remove repeat reply rescue
+    respond rest resume retort retreat return reveal reverse ride rinse rip rise rock roll rotate rub ruffle rumble
+    run rush rustle sag sail salute say scamper scan scatter scoff scold scoop scowl scramble scrape scratch scream
+    scroll scrub scuffle scurry search see seem seize separate serve set shake share shatter shave shed shelter
+    shield shift shimmer shiver shoot shout shove show shriek shrink shrug shudder shuffle shut sidle sigh signal
+    sing sink sip sit sizzle skate sketch skim skip slacken slam slant slap sleep slice slide sling slink slip slit
+    slither slouch slow slump smack smear smell smile smirk smother snap snatch sneak sneer sneeze snicker sniff
+    snore snort snuggle soak soar sob soften sort spark sparkle speak speed spill spin spit splash split spot sprawl
+    spray spread sprinkle sprint squash squat squeak squeeze squint squirm squirt stack stagger stalk stamp stand
+    stare start startle stay steal steer step stiffen sting stir stomp stoop stop straddle straighten strain stretch
+    stride strike stroke stroll struggle strum strut study stumble subside suck suggest sulk surf surge swallow swap
+    sway sweat sweep swerve swing swipe swirl switch swoop tackle take talk tap taste taunt tear tease teeter tell
+    tense text thank think thrash throb throng throw thrust thud thump tickle tighten tilt tinker tiptoe tire topple
+    toss totter touch tow trace trade trail trap travel treat trek tremble trickle trip trot trudge try tuck tug
+    tumble turn twirl twist twitch type unfold unite use usher vanish vibrate visit wade wag wail wait wake walk
+    waltz wander want warm warn wash watch wave waver wear weave weep welcome whack whimper whine whip whirl whisper
+    whistle widen wiggle wilt win wince wink wipe wish withdraw wobble work worry wrap wrestle wriggle wrinkle write
+    yank yawn yell yelp yield zip zoom
     """
 )
 _IRREGULAR_PAST = word_set(
