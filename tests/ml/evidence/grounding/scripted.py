@@ -41,7 +41,7 @@ class Thing:
 @dataclass
 class Script:
     """The engine. Ids are dealt out anew in each call, in another order and from another number; `fails` names a phrase
-    on which it raises after a few pictures. `passes`: frames and phrases of each call; `open`: calls not yet ended."""
+    on which it raises at the second picture. `passes`: frames and phrases of each call; `open`: calls not yet ended."""
 
     things: Sequence[Thing]
     at_once: int = 16
@@ -65,7 +65,7 @@ class Script:
         try:
             for position, picture in enumerate(pictures):
                 frames.append(clips.read_number(picture))
-                if self.fails in phrases and position == 3:
+                if self.fails in phrases and position == 1:
                     raise RuntimeError("no kernel image is available\nfor execution")
                 yield self._seen(position, frames[-1], phrases, ids)
         finally:
