@@ -45,7 +45,11 @@ def backend_class(name: str) -> Any:
     """The class of a backend. Raises ValueError for an unknown name."""
     if name not in BACKENDS:
         raise ValueError(f"There is no perception backend {name!r}; known are {', '.join(sorted(BACKENDS))}.")
-    module, attribute = BACKENDS[name]
+    return attribute_of(*BACKENDS[name])
+
+
+def attribute_of(module: str, attribute: str) -> Any:
+    """What a registry names by its module and its name in it."""
     return getattr(import_module(module), attribute)
 
 
