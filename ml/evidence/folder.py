@@ -7,6 +7,7 @@ The folder, once finished (the same input gives the same bytes):
   groundings/ID.parquet  masks of a response (`ml.media.masks`); its queries are named "c1/phrase-1"
   verdicts.jsonl         {"response", "claim", "verdict", "rule", "sentence", "numbers", "queries", "window",
                          "grounded"}; the last two null where nothing was looked for
+  deletions.jsonl        records of the deletion test, where it was asked for
   report.json, .html, .csv
 Until then `work` holds what is finished of each response (`ml.evidence.pipeline`); the same call goes on there. Ids in
 file names are counted, never taken from the input.
@@ -29,6 +30,7 @@ import pyarrow.parquet as pq
 from ml.evidence import package as packages
 from ml.evidence import report
 from ml.evidence.correctness import is_correct
+from ml.evidence.deletion import Asker, ask_again
 from ml.evidence.grounding import registry
 from ml.evidence.grounding.protocol import Footage, Grounder
 from ml.evidence.pipeline import Audited, Checked, audit_response, record, sentence
@@ -87,9 +89,11 @@ def audit(
     grounder: Grounder,
     perception: Path | None,
     progress: Progress,
+    asker: Asker | None = None,
 ) -> dict[str, Any]:
     """All of it; what run.json holds. Raises FormatError, MediaError and ValueError with a sentence for bad input,
-    OSError for a full disk, and what `progress` raises; then the same call goes on where this one stopped."""
+    OSError for a full disk, and what `progress` raises; then the same call goes on where this one stopped. `asker`: a
+    model for the deletion test (`ml.evidence.deletion`)."""
     given = of_video(read(responses), video)
     out.mkdir(parents=True, exist_ok=True)
     work = out / WORK
@@ -98,7 +102,7 @@ def audit(
     seen = opened(video, perception, work, progress)
     asked = [of(response, n, seen.footage) for n, response in enumerate(given, 1)]
     unique(asked)
-    wanted = plan_of(asked, seen, summariser, grounder)
+    wanted = plan_of(asked, seen, summariser, grounder, asker)
     finished = done_before(out, wanted)
     if finished is not None:
         shutil.rmtree(work, ignore_errors=True)
@@ -113,7 +117,7 @@ def audit(
             done = 0.1 * part if stage == "summary" else 0.1 + 0.9 * part
             progress("responses", (position + done) / len(asked))
 
-        parts.append(part_of(one, seen, summariser, grounder, work / one.name, out, share))
+        parts.append(part_of(one, seen, summariser, grounder, asker, work / one.name, out, share))
     progress("responses", 1.0)
     counts = write(out, parts, wanted)
     shutil.rmtree(work, ignore_errors=True)
@@ -243,7 +247,9 @@ def unique(asked: Iterable[Asked]) -> None:
             raise FormatError(f"{count} responses have the id {id!r}.")
 
 
-def plan_of(asked: Sequence[Asked], seen: Video, summariser: Summariser, grounder: Grounder) -> dict[str, Any]:
+def plan_of(
+    asked: Sequence[Asked], seen: Video, summariser: Summariser, grounder: Grounder, asker: Asker | None = None
+) -> dict[str, Any]:
     """All that decides what comes out, as JSON."""
     listed = json.dumps([line_of(one) for one in asked], sort_keys=True)
     return {
@@ -252,6 +258,7 @@ def plan_of(asked: Sequence[Asked], seen: Video, summariser: Summariser, grounde
         "summariser": summariser.describe(),
         "grounder": registry.describe(grounder),
         "rules": asdict(RULES),
+        "asker": None if asker is None else asker.describe(),
     }
 
 
@@ -279,7 +286,14 @@ class Part:
 
 
 def part_of(
-    one: Asked, seen: Video, summariser: Summariser, grounder: Grounder, work: Path, out: Path, progress: Progress
+    one: Asked,
+    seen: Video,
+    summariser: Summariser,
+    grounder: Grounder,
+    asker: Asker | None,
+    work: Path,
+    out: Path,
+    progress: Progress,
 ) -> Part:
     """Everything of one response; its masks are written. What cannot be read is part of the result."""
     try:
@@ -296,7 +310,13 @@ def part_of(
         masks_file.write(out / GROUNDINGS / f"{one.name}.parquet", masks, about)
     lines = [verdict_line(one, checked) for checked in audited.checked]
     package = {"response": one.id, "package": packages.to_json(audited.package)}
-    return Part(line_of(one), package, lines, row_of(one, audited))
+    row = row_of(one, audited)
+    if asker is not None:
+        row["deletion"] = ask_again(
+            audited.checked, question=one.response.question, options=one.response.options, footage=seen.footage,
+            clock=one.clock, asker=asker, work=work,
+        )  # fmt: skip
+    return Part(line_of(one), package, lines, row)
 
 
 def joined(audited: Audited) -> masks_file.Masks | None:
@@ -399,6 +419,8 @@ def write(out: Path, parts: Sequence[Part], wanted: dict[str, Any]) -> dict[str,
     _lines(out / "responses.jsonl", [part.response for part in parts])
     _lines(out / "packages.jsonl", [part.package for part in parts])
     _lines(out / "verdicts.jsonl", [line for part in parts for line in part.verdicts])
+    again = [{"response": part.row["id"], **part.row["deletion"]} for part in parts if part.row["deletion"]]
+    _lines(out / "deletions.jsonl", again)
     about = {
         "summariser": f"{wanted['summariser']['name']} {wanted['summariser']['version']}",
         "grounder": f"{wanted['grounder']['name']} {wanted['grounder']['version']}",

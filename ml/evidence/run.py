@@ -1,6 +1,7 @@
 """Audit the responses about one video from the command line, without a server.
 
     python -m ml.evidence.run VIDEO RESPONSES.jsonl --out DIR [--perception RUN_DIR] [--summariser S] [--grounder G]
+        [--delete]
 
 RUN_DIR is what `python -m ml.perception.run` wrote (with --masks for the masks of persons); its tracks are the persons.
 DIR is described in `ml.evidence.folder`; the same call goes on after an interruption and does nothing when all is done.
@@ -18,8 +19,9 @@ from rich.console import Console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
-from ml.endpoint import EndpointError
+from ml.endpoint import Config, EndpointError
 from ml.evidence import folder
+from ml.evidence.deletion import ByEndpoint
 from ml.evidence.grounding import registry as grounders
 from ml.evidence.summarisers import registry as summarisers
 from ml.perception.run import bars_for
@@ -38,6 +40,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--perception", type=Path, help="folder of a finished run of this video")
     parser.add_argument("--summariser", default="rules", help=", ".join(summarisers.SUMMARISERS))
     parser.add_argument("--grounder", default="embedded", help=", ".join(grounders.GROUNDERS))
+    parser.add_argument("--delete", action="store_true", help="hide the evidence and ask the configured endpoint again")
     return parser
 
 
@@ -50,10 +53,11 @@ def main(argv: list[str] | None = None) -> int:
         if not wanted.video.is_file():
             raise ValueError(f"There is no file {wanted.video}.")
         summariser, grounder = summarisers.load(wanted.summariser), grounders.load(wanted.grounder)
+        asker = ByEndpoint(Config.from_environment()) if wanted.delete else None
         with Bars(*columns, TimeElapsedColumn(), console=console) as bars:
             found = folder.audit(
                 video=wanted.video, responses=wanted.responses, out=wanted.out, summariser=summariser,
-                grounder=grounder, perception=wanted.perception, progress=bars_for(bars),
+                grounder=grounder, perception=wanted.perception, progress=bars_for(bars), asker=asker,
             )  # fmt: skip
     except MissingWeights as error:
         console.print(str(error), style="red", soft_wrap=True, markup=False)
