@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,7 @@ from webapp.library.models import Video
 from webapp.tracks.models import Person
 from webapp.tracks.queries import roots_of
 from webapp.tracks.samples import samples_of
-
-MASKS = "masks.parquet"  # of a run that made them, see `workers.tasks.masking`
+from workers.tasks.masking import person_masks_of
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,9 @@ class Seen:
 
 
 @contextmanager
-def opened(video_id: Any) -> Iterator[Seen]:
-    """The video with local copies of its files. Raises Refused where there is nothing to look at."""
+def opened(video_id: Any, scratch: Path) -> Iterator[Seen]:
+    """The video with local copies of its files; `scratch` is a folder of the job's. Raises Refused where there is
+    nothing to look at."""
     video = Video.objects.select_related("blob", "run").get(id=video_id)
     if video.blob is None or not video.has_pixels or video.state != Video.State.READY:
         raise Refused("An audit needs a video with pictures whose import is done.", "video")
@@ -63,10 +64,11 @@ def opened(video_id: Any) -> Iterator[Seen]:
         if video.run is not None:
             shots = [(shot["start"], shot["end"]) for shot in video.run.manifest["shots"]]
             samples = files.enter_context(storage.local(f"{video.run.folder}/samples.parquet"))
-            people = people_of(samples, Snapshot.of(video).spans)
+            spans = Snapshot.of(video).spans
+            people = people_of(samples, spans)
+            scratch.mkdir(parents=True, exist_ok=True)
+            masks = person_masks_of(video.run, spans, scratch)
             looks = looks_of(video, index, {id: own[root] for id, root in roots.items()})
-            local = storage.local_path(f"{video.run.folder}/{MASKS}")
-            masks = local if local is not None and local.exists() else None
         footage = Footage(path, index, video.width, video.height, shots, people, masks)
         truth = Truth.of(index, shots, facts=facts, looks=looks, people=people)
         about: dict[str, Any] = {"video": video.blob.sha256, "run": str(video.run_id) if video.run_id else None}

@@ -1,8 +1,8 @@
 """How far the raters of a finished audit agree with each other, and with the machine.
 
 Units are claims that two or more people rated; what counts are blind words of completed places. Against the machine
-the adjudicated word counts, else the raters' common one ("mask wrong" says nothing of the claim and is left out), and
-the machine's verdict is taken as `ml.evidence.verdicts.AGREES` says; claims it could not check are left out.
+the adjudicated word counts, else the raters' common one, and the machine's verdict is taken as
+`ml.evidence.verdicts.AGREES` says; what ended in an error is left out. "Mask wrong" counts as "cannot tell" there.
 Intervals draw whole videos (`ml.statistics.agreement`).
 """
 
@@ -22,6 +22,7 @@ SEED = 0
 
 def agreement_of(audit: Audit) -> list[dict[str, Any]]:
     """Rows {"what", "units", measure: {"value", "low", "high"}} for verdict, relevance and human_machine."""
+    from ml.evidence.metrics import HUMAN
     from ml.evidence.verdicts import AGREES
 
     said = counted(audit)
@@ -38,8 +39,8 @@ def agreement_of(audit: Audit) -> list[dict[str, Any]]:
         common = {v.blind_verdict for v in words}
         human = decided.get(claim) or (common.pop() if len(common) == 1 else None)
         theirs = AGREES.get(machine.get(claim, "error"))
-        if human not in (None, "mask_wrong") and theirs is not None:
-            both.append(Unit(video, (("human", str(human)), ("machine", theirs))))
+        if human is not None and theirs is not None:
+            both.append(Unit(video, (("human", HUMAN[human]), ("machine", theirs))))
     found = (("verdict", verdicts), ("relevance", relevances), ("human_machine", both))
     return [_row(what, [unit for unit in units if len(unit.answers) > 1]) for what, units in found]
 

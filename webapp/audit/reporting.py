@@ -86,7 +86,21 @@ def compare(one: Audit, other: Audit) -> Row:
     if Response.objects.filter(audit__in=[one, other]).count() > MOST_COMPARED:
         raise Refused(f"More than {MOST_COMPARED} responses are compared by manage.py audit, not by a page.", "other")
     rows = [row for audit in (one, other) for row in rows_of(audit, masks=False, named=one.id != other.id)]
-    return report.build(rows)
+    title = f"{one.name} and {other.name}"
+    return report.build(rows, title=title, about={"audits": [about(one), about(other)]})
+
+
+def about(audit: Audit) -> Row:
+    """What a report says of where it comes from."""
+    return {
+        "audit": audit.number,
+        "name": audit.name,
+        "summariser": audit.summariser,
+        "grounder": audit.grounder,
+        "raters": audit.raters,
+        "source": audit.source,
+        "notes": audit.notes,
+    }
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -98,7 +112,7 @@ def rows_of(audit: Audit, *, humans: bool = True, masks: bool = True, named: boo
 
     `humans`: with what people said; False for a report of the machine alone, which anybody may see who runs it.
     `masks`: with the overlap of corrected masks, for which stored masks are read. `named`: models with the audit's
-    number behind, to tell two audits of one model apart.
+    number behind and all in one set, to hold two audits against each other.
     """
     said = counted(audit) if humans else {}
     people = sorted({verdict.user_id or 0 for words in said.values() for verdict in words})
@@ -119,10 +133,13 @@ def rows_of(audit: Audit, *, humans: bool = True, masks: bool = True, named: boo
             row: Row = {
                 "id": claim.name,
                 "type": claim.type,
+                "polarity": claim.body["polarity"],
+                "text": claim.body["text"],
                 "load_bearing": claim.load_bearing,
                 "groundable": claim.groundable,
                 "verdict": verdict.name,
                 "rule": verdict.rule,
+                "sentence": verdict.sentence,
                 "numbers": verdict.numbers,
                 "human": {},
                 "adjudicated": None,
@@ -139,7 +156,7 @@ def rows_of(audit: Audit, *, humans: bool = True, masks: bool = True, named: boo
             {
                 "id": str(response.id),
                 "model": f"{response.model} (audit {audit.number})" if named else response.model,
-                "set": audit.name,
+                "set": "" if named else audit.name,
                 "video": str(response.video_id),
                 "question": str(response.question_id or f"{response.start}-{response.end} {response.asked}"),
                 "correct": response.correct,

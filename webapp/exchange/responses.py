@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from webapp.audit import services
 from webapp.audit.correctness import is_correct
 from webapp.audit.models import RENDERINGS
 from webapp.audit.services import Draft, Made
+from webapp.audit.tags import NUMBER, tag_of
 from webapp.bench.models import Clip
 from webapp.lib.errors import Refused
 from webapp.library.frames import frame_seconds
@@ -36,7 +36,6 @@ from webapp.tracks.models import Person
 SUFFIXES = (".jsonl", ".ndjson", ".json")
 CLOSE_S = 1e-3  # seconds that rounding in a file may cost
 SLACK_S = 0.1  # seconds by which a clip may end behind the video
-NUMBER = re.compile(r"\d+")
 
 
 def suffix_of(name: str) -> str:
@@ -235,11 +234,3 @@ class Home:
             if same and (rendering == "clean" or all(tags.get(tag) == id for tag, id in people.items() if tag in tags)):
                 return clip
         return None
-
-
-def tag_of(tag: Any) -> str:
-    """The number of a printed tag, as text: "P2", "Person 2" and 2 are "2". Raises FormatError."""
-    numbers = NUMBER.findall(str(tag))
-    if len(numbers) != 1:
-        raise FormatError(f"the tag {tag!r} has no number.")
-    return str(int(numbers[0]))

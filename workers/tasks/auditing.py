@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -66,7 +66,7 @@ def audit(attempt: Attempt) -> None:
     groups = by_video(ids)
     done = 0
     for video_id, responses in groups:
-        with opened(video_id) as seen:
+        with opened(video_id, attempt.folder / "people" / str(video_id)) as seen:
             for response_id in responses:
                 share = Share(attempt, done, len(ids))
                 try:
@@ -179,22 +179,18 @@ def unusable(response: Response, sentence: str, raw: str = "") -> Unusable:
     return Unusable(f"response {response.position}: {sentence}")
 
 
-def plain(response: Response) -> Any:
-    """The row as `ml.formats.responses` has a response."""
-    from ml.formats.responses import Response as Plain
+@dataclass(frozen=True)
+class Reply:
+    """What the pipeline reads of `ml.formats.responses.Response`."""
 
-    return Plain(
-        video=str(response.video_id),
-        clip_start=0.0,
-        clip_end=0.0,
-        rendering=response.rendering,
-        person_map={},
-        question=response.asked,
-        options=tuple(response.options),
-        answer=response.answer,
-        model=response.model,
-        text=response.text,
-    )
+    text: str
+    question: str
+    options: tuple[str, ...]
+    answer: str
+
+
+def plain(response: Response) -> Any:
+    return Reply(response.text, response.asked, tuple(response.options), response.answer)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -314,7 +310,7 @@ def reprompt(attempt: Attempt) -> None:
     grounder = grounder_of(response.audit)
     claim = packages.parse(response.package.tree).claims[wanted.claim.position - 1]
     other = reworded(claim, wanted.text)
-    with opened(response.video_id) as seen:
+    with opened(response.video_id, attempt.folder / "people") as seen:
         clock = clock_of(response, seen.footage.index)
         tags = tags_of(response, seen.numbers)
         queries = queries_of(other, tags)

@@ -12,7 +12,7 @@ import numpy as np
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
 
-from ml.evidence.package import Claim, ClaimTime, Package, Phrase
+from ml.evidence.package import Claim, ClaimTime, ClaimType, Package, Phrase
 from webapp.audit import recording, services
 from webapp.audit.models import Audit, Response
 from webapp.audit.models import Claim as ClaimRow
@@ -55,7 +55,7 @@ def draft(video: Video, **more: Any) -> Draft:
 
 
 def claims() -> tuple[Claim, ...]:
-    about = [("person", "person"), ("object", "dog"), ("gaze", "")]
+    about: list[tuple[ClaimType, str]] = [("person", "person"), ("object", "dog"), ("gaze", "")]
     return tuple(
         Claim(
             f"c{n}", PARTS[n - 1], TEXT[slice(*PARTS[n - 1])], type, time=ClaimTime(1.0, 2.0, "stated"),

@@ -100,7 +100,7 @@ def test_a_third_person_decides_what_two_dispute(scene: Scene, people: SimpleNam
     disputed = scene.claims[1]
     assert rating.disputed(scene.audit) == [disputed.id]
     assert rating.disputed(scene.audit, third=people.rita) == []
-    decide = {"claim": disputed, "id": uuid4(), "verdict": "contradicted", "reason": "There is no dog."}
+    decide: dict[str, Any] = {"claim": disputed, "id": uuid4(), "verdict": "contradicted", "reason": "There is no dog."}
     with pytest.raises(Refused, match="a third person"):
         rating.adjudicate(user=people.cora, **decide)
     with pytest.raises(Refused, match="Nobody disputes"):

@@ -1,0 +1,101 @@
+"""Responses of an endpoint to questions of the bench; the endpoint is a scripted server over real HTTP."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ml.endpoint.server import KEY, Answer, Server, fails, says
+from tests.workers import filmed
+from webapp.accounts.models import User
+from webapp.audit import producing
+from webapp.audit.models import Audit, Response
+from webapp.bench.models import Question
+from webapp.bench.services import bench_of
+from webapp.jobs.models import Job
+from webapp.lib.errors import Refused
+from webapp.library.models import Project, Video
+from workers.attempt import run
+from workers.tasks import responding
+
+
+@pytest.fixture
+def video(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Video:
+    monkeypatch.setattr("webapp.jobs.broker.send", lambda **_: True)
+    return filmed.make(project, *filmed.source(tmp_path), tmp_path)
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], Server]]:
+    running: list[Server] = []
+
+    def start(script: Any) -> Server:
+        running.append(Server(script).__enter__())
+        values = {"URL": running[-1].config().url, "MODEL": "m-1", "KEY": KEY, "RATE": "6000", "ATTEMPTS": "1"}
+        for name, value in (values | {"TIMEOUT": "1"}).items():
+            monkeypatch.setenv(f"SIGHTLINE_ENDPOINT_{name}", value)
+        return running[-1]
+
+    yield start
+    for server in running:
+        server.__exit__(None, None, None)
+
+
+def make_question(video: Video, number: int, key: str = "b", state: str = "accepted") -> Question:
+    names = [(letter, f"Person {n}") for n, letter in enumerate("abcd")]
+    return Question.objects.create(
+        project=video.project, video=video, number=number, category="mutual_gaze", difficulty="easy", text="Who looks?",
+        shown="Who looks?", options=[{"id": id, "text": text, "value": text} for id, text in names], key=[key],
+        start=60, end=100, state=state, proof=None,
+    )  # fmt: skip
+
+
+def do(video: Video, user: User) -> tuple[Audit, Job]:
+    audit, job = producing.request_responses(project=video.project, user=user)
+    run(str(job.id), "test@here", responding.respond)
+    job.refresh_from_db()
+    return audit, job
+
+
+def test_questions_are_answered_from_their_clips_and_what_was_paid_for_is_kept(
+    video: Video, served: Callable[[Any], Server]
+) -> None:
+    user = User.objects.create(username="cora")
+    for number in (1, 2):
+        make_question(video, number)
+    make_question(video, 3, state="draft")  # nobody decided it: it is not asked
+    bench_of(video.project)
+    reply = {"thinking": "At 0.5 s, Person 1 looks at Person 0.", "answer": "B"}
+    server = served([says(reply), Answer(pause_s=3.0)])
+    audit, job = do(video, user)
+    assert job.state == "failed" and job.result["reason"] == "endpoint"  # it timed out at the second question
+    first = Response.objects.get()
+    assert first.text == "<think>At 0.5 s, Person 1 looks at Person 0.</think>\n<answer>B</answer>"
+    assert (first.letters, first.key, first.correct, first.model) == (["B"], ["B"], True, "scripted-1")
+    assert set(first.person_map) == {"0", "1"} and first.rendering == "tags"
+    assert first.provenance["prompt"] and first.provenance["frames"]
+    words, pictures = [], []
+    for part in server.asked[0]["messages"][1]["content"]:
+        (words if part["type"] == "text" else pictures).append(part)
+    assert len(pictures) == len(first.provenance["frames"]) >= 2
+    jpeg = base64.b64decode(pictures[0]["image_url"]["url"].partition(",")[2])
+    assert jpeg[:2] == b"\xff\xd8" and "Who looks?" in words[0]["text"] and "B) Person 1" in words[0]["text"]
+    again = served([says(reply | {"answer": "A"})])
+    same, job = do(video, user)
+    assert job.state == "done" and same.id == audit.id and len(again.asked) == 1  # the rest only
+    assert list(Response.objects.order_by("position").values_list("correct", flat=True)) == [True, False]
+    assert Job.objects.filter(kind="audit", parameters__audit=str(audit.id)).count() == 1
+    assert "B" not in str(job.result) and "key" not in job.log
+
+
+def test_without_an_endpoint_or_questions_it_says_so(video: Video, served: Callable[[Any], Server]) -> None:
+    user = User.objects.create(username="cora")
+    with pytest.raises(Refused, match="No multimodal endpoint"):
+        producing.request_responses(project=video.project, user=user)
+    served([fails(500)])
+    with pytest.raises(Refused, match="no accepted question"):
+        producing.request_responses(project=video.project, user=user)
