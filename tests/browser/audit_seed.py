@@ -1,4 +1,4 @@
-"""An audit for the browser: a response about the bench's clip, whose claims, masks and machine verdicts are made by hand.
+"""An audit for the browser: a response about the bench's clip; claims, masks and machine verdicts are made by hand.
 
 Masks are ellipses that wander with their person, on a grid of 180 x 320; the words are chosen so that claims of every
 type, with and without masks, are there.
@@ -152,13 +152,11 @@ def ground(response: Response, claim: Claim, verdict: str, plan: Plan) -> Found 
     return Found(
         queries=queries, looked=frames, inside=inside, columns=name if rows else "",
         notes=["approximate masks"], seconds={"masks": 1.2},
-        provenance={"grounder": {"name": "embedded", "version": "1", "weights": {"yolox.onnx": "ab" * 32}}, "run": None},
+        provenance={"grounder": {"name": "embedded", "version": "1", "weights": {"a.onnx": "ab" * 32}}, "run": None},
     )  # fmt: skip
 
 
-def query(
-    id: str, text: str, role: str, frames: list[int], rows: list[Any], verdict: str
-) -> dict[str, Any]:
+def query(id: str, text: str, role: str, frames: list[int], rows: list[Any], verdict: str) -> dict[str, Any]:
     unknown = verdict == "not_in_vocabulary"
     best = None
     if rows:

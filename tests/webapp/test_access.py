@@ -154,6 +154,20 @@ TABLE = [
     Row("POST", f"{API}/questions/<uuid:question_id>/give-back", "annotator"),
     Row("POST", f"{API}/questions/<uuid:question_id>/adjudicate", "reviewer", SOME_VERDICT),
     # audits: this one is finished, so everybody in the project reads it
+    Row("GET", "/p/<slug:slug>/audits/", "viewer"),
+    Row("GET", "/p/<slug:slug>/audits/new/", "curator"),
+    Row("POST", "/p/<slug:slug>/audits/new/", "curator"),
+    Row("GET", "/p/<slug:slug>/audits/<int:number>/", "viewer"),
+    Row("POST", "/p/<slug:slug>/audits/<int:number>/start/", "curator"),
+    Row("POST", "/p/<slug:slug>/audits/<int:number>/finish/", "curator"),
+    Row("POST", "/p/<slug:slug>/audits/<int:number>/settings/", "curator"),
+    Row("POST", "/p/<slug:slug>/audits/<int:number>/next/", "reviewer"),
+    Row("GET", "/p/<slug:slug>/audits/<int:number>/adjudicate/", "reviewer"),
+    Row("GET", "/p/<slug:slug>/audits/<int:number>/report/", "viewer"),
+    Row("GET", "/p/<slug:slug>/audits/<int:number>/report/<str:kind>", "curator"),
+    Row("GET", "/audit/responses/<uuid:response_id>/", "viewer"),
+    Row("POST", "/audit/responses/<uuid:response_id>/take/", "reviewer"),
+    Row("POST", "/audit/responses/<uuid:response_id>/give-back/", "reviewer"),
     Row("GET", f"{API}/projects/<slug:slug>/audits", "viewer"),
     Row("POST", f"{API}/projects/<slug:slug>/audits", "curator", {}),
     Row("POST", f"{API}/projects/<slug:slug>/audits/produce", "curator", {}),
@@ -300,7 +314,7 @@ def audit(people: SimpleNamespace, video: Any) -> dict[str, Any]:
     scene.audit.state = "finished"
     scene.audit.save()
     ids = {"audit_id": scene.audit.id, "other_id": scene.audit.id, "claim_id": scene.claims[0].id}
-    return ids | {"response_id": scene.response.id}
+    return ids | {"response_id": scene.response.id, "kind": "json"}
 
 
 def bench(people: SimpleNamespace, video: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from webapp.accounts.access import role_in
 from webapp.accounts.models import User
 from webapp.accounts.pages import page
-from webapp.audit import agreeing, queries, report_pictures, reporting
+from webapp.audit import queries, report_pictures, reporting
 from webapp.audit.access import audit_by_number
 from webapp.audit.models import Audit
 from webapp.lib.errors import Refused
@@ -37,7 +37,7 @@ def report(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         context |= {
             "report": report_pictures.shown(tree) if tree else None,
             "job": job,
-            "agreement": report_pictures.agreement(agreeing.agreement_of(found)) if tree else None,
+            "agreement": report_pictures.agreement(found.report.get("agreement", [])) if tree else None,
             "others": _others(found, user),
             "other": other,
             "comparison": comparison,
@@ -56,7 +56,7 @@ def _comparison(request: HttpRequest, found: Audit) -> tuple[Audit | None, dict[
         return None, None
     other, _ = audit_by_number(request.user, found.project.slug, int(word), "view")
     try:
-        return other, report_pictures.shown(reporting.compare(found, other))
+        return other, report_pictures.compared(reporting.compare(found, other))
     except Refused as refused:
         messages.error(request, refused.sentence)
         return None, None

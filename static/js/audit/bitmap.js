@@ -42,21 +42,3 @@ export function polygon(bits, [height, width], points, value) {
   }
   return found;
 }
-
-export const area = (bits) => bits.reduce((sum, bit) => sum + bit, 0);
-
-/** [x0, y0, x1, y1) of what is inside, in pixels; null where nothing is. */
-export function boxOf(bits, [height, width]) {
-  let box = null;
-  for (let y = 0; y < height; y++)
-    for (let x = 0; x < width; x++)
-      if (bits[y * width + x]) {
-        if (!box) box = [x, y, x + 1, y + 1];
-        else {
-          if (x < box[0]) box[0] = x;
-          if (x >= box[2]) box[2] = x + 1;
-          box[3] = y + 1;
-        }
-      }
-  return box;
-}

@@ -92,6 +92,6 @@ export class Cards {
 
 export function timeWords({ time }) {
   if (time.start_s === null || time.start_s === undefined) return "no time";
-  if (time.start_s === time.end_s) return `at ${seconds(time.start_s)}`;
-  return `${time.start_s.toFixed(2)}–${seconds(time.end_s)}`;
+  if (time.start_s === time.end_s) return `at ${seconds(time.start_s)} s`;
+  return `${seconds(time.start_s)}–${seconds(time.end_s)} s`;
 }

@@ -3,16 +3,15 @@
  * are drawn weakly, and a line says whose they are. While a mask is corrected, the corrector has the pointer.
  */
 
+import { MaskPictures, drawMask } from "../masks/draw.js";
 import { rimmed } from "../workspace/palette.js";
-import { boxOf } from "./bitmap.js";
-import { tint } from "./paint.js";
 import { ROLES } from "./words.js";
 
 const WEAK = 0.45;
 const NEAR_S = 0.3; // how far away a looked-at frame may be to stand for the one shown
 
 export class MaskOverlay {
-  #pictures = new WeakMap(); // row -> {key, canvas}
+  #pictures = new MaskPictures();
 
   constructor({ canvas, stage, note, store, player, palette, cache }) {
     Object.assign(this, { canvas, stage, note, store, player, palette, cache });
@@ -76,14 +75,13 @@ export class MaskOverlay {
     const drawn = this.store.drawn;
     const exact = frame === this.player.shown;
     this.rows = masks.at(frame).filter((row) => drawn.has(row.query));
-    const { x, y, width, height } = this.rect;
-    pen.imageSmoothingEnabled = true;
     for (const row of this.rows) {
-      pen.globalAlpha = exact ? 1 : WEAK;
-      if (row.kind === "box") this.#drawBox(pen, row);
-      else pen.drawImage(this.#picture(masks, row), x, y, width, height);
-      pen.globalAlpha = 1;
-      this.#label(pen, row, masks);
+      const picture = row.kind === "box" ? null : this.#pictures.of(row.counts, masks.size, this.colourOf(row));
+      if (picture) {
+        drawMask(pen, picture, this.rect, exact ? 1 : WEAK);
+        row.box ??= boxOf(picture);
+      } else if (row.box) this.#drawBox(pen, row);
+      if (row.box) this.#label(pen, row);
     }
   }
 
@@ -92,17 +90,6 @@ export class MaskOverlay {
     if (role === "negative") return this.palette.danger;
     const person = this.store.persons.find((one) => one.number === row.person);
     return person ? this.palette.ofPerson(person) : this.palette.accent;
-  }
-
-  #picture(masks, row) {
-    const role = this.store.query(row.query)?.role;
-    const fill = this.colourOf(row);
-    const key = `${fill} ${role}`;
-    const known = this.#pictures.get(row);
-    if (known?.key === key) return known.canvas;
-    const canvas = tint(masks.bitsOf(row), masks.size, { fill, hatch: role === "negative" ? 6 : 0, alpha: role === "negative" ? 0.6 : 0.42 });
-    this.#pictures.set(row, { key, canvas });
-    return canvas;
   }
 
   #px([x0, y0, x1, y1]) {
@@ -119,13 +106,11 @@ export class MaskOverlay {
     pen.setLineDash([]);
   }
 
-  #label(pen, row, masks) {
-    if (row.box === null) row.box = boxOf(masks.bitsOf(row), masks.size)?.map((v, i) => v / masks.size[1 - (i % 2)]) ?? [];
-    if (!row.box.length) return;
+  #label(pen, row) {
     const [x0, y0] = this.#px(row.box);
     const query = this.store.query(row.query);
     const who = row.person >= 0 ? `P${row.person}` : `${row.object}`;
-    const role = query?.role === "negative" ? ` ${ROLES.negative.toLowerCase()}` : "";
+    const role = query?.role === "negative" ? ` ${ROLES.negative.toLowerCase()}: ${query.text}` : "";
     const words = `${who}${role}${row.edited ? " ✎" : ""}`;
     pen.font = `600 11px ${this.palette.font}`;
     pen.textBaseline = "bottom";
@@ -180,3 +165,11 @@ export class MaskOverlay {
     if (this.corrector?.on) this.corrector.hand(event);
   }
 }
+
+/** Box of a painted mask, in [0, 1] of the picture. */
+const boxOf = ({ canvas, left, top, size: [height, width] }) => [
+  left / width,
+  top / height,
+  (left + canvas.width) / width,
+  (top + canvas.height) / height,
+];

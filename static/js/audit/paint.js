@@ -1,7 +1,7 @@
-/** A mask as a small picture: filled with a colour, its edge opaque. Drawn over the video by scaling it up. */
+/** Bits as a small picture: filled with a colour, their edge opaque. Drawn over the video by scaling it up. */
 
-/** @param {Uint8Array} bits rows first @returns {OffscreenCanvas} of width x height; `hatch`: only every so many pixels are filled */
-export function tint(bits, [height, width], { fill, alpha = 0.42, edge = 1, hatch = 0 }) {
+/** @param {Uint8Array} bits rows first @returns {OffscreenCanvas} of width x height */
+export function tint(bits, [height, width], { fill, alpha = 0.42, edge = 1 }) {
   const canvas = new OffscreenCanvas(width, height);
   const pen = canvas.getContext("2d");
   const picture = pen.createImageData(width, height);
@@ -16,8 +16,7 @@ export function tint(bits, [height, width], { fill, alpha = 0.42, edge = 1, hatc
           (x < width - 1 && !bits[i + 1]) ||
           (y > 0 && !bits[i - width]) ||
           (y < height - 1 && !bits[i + width]));
-      const drawn = border ? rim : hatch && (x + y) % hatch > hatch / 2 ? 0 : inside;
-      picture.data.set([red, green, blue, drawn], 4 * i);
+      picture.data.set([red, green, blue, border ? rim : inside], 4 * i);
     }
   pen.putImageData(picture, 0, 0);
   return canvas;

@@ -4,8 +4,8 @@ import { h, icon, onceAFrame } from "../workspace/dom.js";
 import { timeWords } from "./cards.js";
 import { chip } from "./chips.js";
 import { machineWords, otherWords } from "./machine.js";
-import { foundWords } from "./strip.js";
-import { BASIS, RELEVANCE, ROLES, TYPES, VERDICTS } from "./words.js";
+import { presence } from "./strip.js";
+import { BASIS, RELEVANCE, ROLES, STATUS, TYPES, VERDICTS } from "./words.js";
 
 export class Panel {
   constructor({ root, store, judge, palette, actions, player, cache }) {
@@ -82,6 +82,7 @@ export class Panel {
       ),
       h("blockquote", { class: `claim-text span-${claim.type}`, text: claim.text }),
       h("dl", { class: "facts claim-list" }, ...this.#lines(claim)),
+      claim.groundable ? this.#queries(claim) : "",
     );
   }
 
@@ -99,9 +100,7 @@ export class Panel {
           : h("span", { class: "mono", text: timeWords(claim) }),
         h("span", { class: "dim", text: ` ${BASIS[claim.time.basis]}` }),
       ),
-      ...(claim.groundable
-        ? line("Looked for", this.#queries(claim))
-        : line("Masks", h("span", { class: "dim", text: claim.why_not || "No mask can say anything about this claim." }))),
+      ...(claim.groundable ? [] : line("Masks", h("span", { class: "dim", text: claim.why_not || "No mask can say anything about this claim." }))),
       ...claim.phrases.flatMap(({ text, attributes }) => (attributes.length ? line("Attributes", `${attributes.join(", ")} (${text})`) : [])),
     ];
   }
@@ -110,30 +109,25 @@ export class Panel {
   #queries(claim) {
     const masks = this.cache.of(claim);
     const items = claim.queries.map((query) => {
-      const failed = query.status !== "ok" && query.status !== "empty";
-      const words = foundWords(query, masks?.present(query.id) ?? query.frames, claim.place);
-      return h(
-        "li",
-        { class: `query query-${query.role}` },
-        h("span", { class: "query-role", text: ROLES[query.role] }),
-        h("b", { text: query.text || ROLES.person }),
-        h("span", { class: failed ? "query-failed" : "dim", text: words }),
-      );
+      const counts = presence(query, masks?.present(query.id) ?? query.frames, claim.place);
+      const name = [h("span", { class: "query-role", text: ROLES[query.role] }), " ", h("b", { text: query.text || ROLES.person })];
+      if (!counts) return h("tr", { class: `query query-${query.role}` }, h("th", { scope: "row" }, name), h("td", { colspan: 2, class: "query-failed", text: query.sentence || STATUS[query.status] }));
+      return h("tr", { class: `query query-${query.role}` }, h("th", { scope: "row" }, name), counts.map(([found, of]) => h("td", { class: "mono", text: of ? `${found}/${of}` : "–" })));
     });
     const waiting = claim.reprompts
       .filter(({ state }) => state !== "done")
       .map(({ text, state, error }) =>
         h(
-          "li",
+          "tr",
           { class: "query" },
-          h("span", { class: "query-role", text: ROLES.reprompt }),
-          h("b", { text }),
-          h("span", { class: state === "failed" ? "query-failed" : "dim", text: state === "failed" ? error : "is being looked for" }),
+          h("th", { scope: "row" }, h("span", { class: "query-role", text: ROLES.reprompt }), " ", h("b", { text })),
+          h("td", { colspan: 2, class: state === "failed" ? "query-failed" : "dim", text: state === "failed" ? error : "is being looked for" }),
         ),
       );
     if (!items.length && !waiting.length)
-      return h("span", { class: "dim", text: claim.settled ? "Nothing: the claim has no phrase that could be looked for." : "The grounder has not come to this claim yet." });
-    return h("ul", { class: "queries" }, items, waiting);
+      return h("p", { class: "dim", text: claim.settled ? "Nothing: the claim has no phrase that could be looked for." : "The grounder has not come to this claim yet." });
+    const head = ["Looked for", claim.place ? "in span" : "frames", claim.place ? "outside" : ""].map((text) => h("th", { scope: "col", text }));
+    return h("table", { class: "queries", title: "Frames with a mask, of those looked at" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, items, waiting));
   }
 
   // ---- One's own word ----

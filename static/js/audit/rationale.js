@@ -12,7 +12,7 @@ export class Rationale {
     this.#build();
     root.addEventListener("click", (event) => this.#go(event));
     root.addEventListener("keydown", (event) => {
-      if (event.key === "Enter" || event.key === " ") this.#go(event);
+      if (!event.shiftKey && (event.key === "Enter" || event.key === " ")) this.#go(event);
     });
     store.on("focus", () => this.draw(true));
     store.on("verdict", () => this.draw());
@@ -21,7 +21,7 @@ export class Rationale {
 
   #go(event) {
     const mark = event.target.closest("[data-claim]");
-    if (!mark) return;
+    if (!mark || mark.dataset.claim === this.store.claim?.id) return; // its keys are the page's
     event.preventDefault();
     this.store.focusOn(mark.dataset.claim);
   }

@@ -124,7 +124,7 @@ export class AuditStrip {
     for (const [i, frame] of place.frames.entries()) {
       pen.strokeStyle = place.inside[i] ? palette.accent : palette.line_strong;
       const x = Math.round(window.x(frame + 0.5)) + 0.5;
-      line(pen, x, y + BAND - 12, x, y + BAND - 7);
+      line(pen, x, y + BAND - 11, x, y + BAND - 7);
     }
     pen.font = `10px ${palette.font}`;
     pen.textBaseline = "middle";
@@ -244,16 +244,24 @@ export class AuditStrip {
 
 /** On how many of the frames looked at a query found something. */
 export function foundWords(query, frames, place) {
-  if (query.status !== "ok" && query.status !== "empty") return query.sentence || STATUS[query.status];
+  const counts = presence(query, frames, place);
+  if (!counts) return query.sentence || STATUS[query.status];
   if (!place) return `on ${plural(frames.length, "frame")}`;
+  const [inside, outside] = counts;
+  const beside = outside[1] ? `, ${outside[0]} of ${outside[1]} outside` : "";
+  return `on ${inside[0]} of ${inside[1]} frames in the span${beside}`;
+}
+
+/** [[found, looked at] in the span, the same outside]; null where the query was not looked for. */
+export function presence(query, frames, place) {
+  if (query.status !== "ok" && query.status !== "empty") return null;
+  if (!place) return [[frames.length, frames.length], [0, 0]];
   const found = new Set(frames);
   const count = (inside) => {
     const looked = place.frames.filter((_, i) => place.inside[i] === inside);
     return [looked.filter((frame) => found.has(frame)).length, looked.length];
   };
-  const [inside, outside] = [count(true), count(false)];
-  const beside = outside[1] ? `, ${outside[0]} of ${outside[1]} outside` : "";
-  return `on ${inside[0]} of ${inside[1]} frames in the span${beside}`;
+  return [count(true), count(false)];
 }
 
 /** The clip's clock in the place of the video's, for the ruler. */

@@ -1,6 +1,6 @@
 /** The bar over the picture: what is drawn, and while a mask is corrected its tools. */
 
-import { h, icon } from "../workspace/dom.js";
+import { h, icon, iconButton } from "../workspace/dom.js";
 
 export class ToolBar {
   constructor({ root, store, corrector, cache, queue, actions }) {
@@ -88,8 +88,8 @@ export class ToolBar {
       this.#button("Delete", "Del", () => corrector.remove(), { sign: "trash" }),
       this.#button("Carry", "F", () => corrector.carry(), { sign: "skip-forward", title: "Carry to the frames around, by shape" }),
       h("span", { class: "tool-rule" }),
-      this.#button("Undo", "Ctrl Z", () => corrector.undo(), { sign: "undo", disabled: !corrector.mayUndo }),
-      this.#button("Redo", "Ctrl Y", () => corrector.redo(), { sign: "redo", disabled: !corrector.mayRedo }),
+      iconButton("undo", "Undo (Ctrl Z)", () => corrector.undo(), { disabled: !corrector.mayUndo, data: { focus: "undo" } }),
+      iconButton("redo", "Redo (Ctrl Y)", () => corrector.redo(), { disabled: !corrector.mayRedo, data: { focus: "redo" } }),
       h("span", { class: "grow" }),
       this.#button(`${query?.text || "Person"} · ${corrector.object}`, "O", () => corrector.nextObject(), { title: "Which object is corrected; O takes the next, Shift O a new one" }),
       this.#button("Done", "Esc", () => corrector.toggle(false), { sign: "x" }),

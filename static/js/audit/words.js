@@ -61,7 +61,7 @@ export const STATUS = {
   not_in_vocabulary: "not in the grounder's vocabulary",
 };
 
-/** Seconds on the clip's clock, as the pages write them. */
-export const seconds = (value) => `${value.toFixed(value < 100 ? 2 : 1)} s`;
+/** Seconds on the clip's clock, as the pages write them: no more decimals than there are. */
+export const seconds = (value) => String(Math.round(value * 100) / 100);
 
 export const plural = (count, word) => `${count} ${word}${count === 1 ? "" : "s"}`;

@@ -1,0 +1,104 @@
+"""The audit's pages: who sees what of an open audit, importing a file, taking places, and what lists cost."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from tests.webapp.audit import made
+from webapp.audit import rating
+from webapp.audit.models import Audit, Rating
+
+
+@pytest.fixture
+def scene(people: SimpleNamespace, video: Any) -> made.Scene:
+    return made.make_scene(video, people.cora)
+
+
+def words(client: Any, address: str) -> str:
+    return str(client.get(address).content.decode())
+
+
+def test_an_open_audit_is_listed_for_reviewers_only(scene: made.Scene, people: SimpleNamespace, as_user: Any) -> None:
+    assert "Audit 1" in words(as_user(people.rita), "/p/one/audits/")
+    told = words(as_user(people.bob), "/p/one/audits/")
+    assert "Audit 1" not in told and "until then only who judges in them sees them" in told
+    for address in ("/p/one/audits/1/", "/p/one/audits/1/report/", f"/audit/responses/{scene.response.id}/"):
+        assert as_user(people.bob).get(address).status_code == 403
+        assert as_user(people.rita).get(address).status_code == 200
+
+
+def test_pages_of_an_open_audit_tell_no_verdict(scene: made.Scene, people: SimpleNamespace, as_user: Any) -> None:
+    """Neither what another person said, nor the machine, nor whether the answer is right."""
+    rating.take(response=scene.response, user=people.cora)
+    said = {"id": scene.claims[0].id, "version": None, "verdict": "contradicted", "reason": "Of all things."}
+    rating.say(claim=scene.claims[0], user=people.cora, **said)
+    for address in (
+        "/p/one/audits/",
+        "/p/one/audits/1/",
+        "/p/one/audits/1/report/",
+        f"/audit/responses/{scene.response.id}/",
+    ):
+        told = words(as_user(people.rita), address)
+        for hidden in ("contradicted", "Of all things", "some_rule", "wrong_person", "badge-danger"):
+            assert hidden not in told, (address, hidden)
+
+
+def test_a_finished_audit_tells_whether_the_answer_is_right(
+    scene: made.Scene, people: SimpleNamespace, as_user: Any
+) -> None:
+    address = f"/audit/responses/{scene.response.id}/"
+    assert "hidden until the audit is finished" in words(as_user(people.rita), address)
+    Audit.objects.update(state="finished")
+    told = words(as_user(people.vera), address)
+    assert '<span class="badge badge-danger">wrong</span>' in told and '<li class="is-key">Person 1</li>' in told
+
+
+def test_a_place_is_taken_once_and_given_back(scene: made.Scene, people: SimpleNamespace, as_user: Any) -> None:
+    client = as_user(people.rita)
+    address = f"/audit/responses/{scene.response.id}/"
+    assert "Take this response" in words(client, address)
+    assert client.post("/p/one/audits/1/next/")["Location"] == address
+    assert client.post(f"{address}take/")["Location"] == address
+    assert Rating.objects.get().user == people.rita and '"rates": true' in words(client, address)
+    client.post(f"{address}give-back/")
+    assert rating.seat_of(scene.response, people.rita) is None
+
+
+def test_a_file_with_a_fault_is_refused_with_its_place(people: SimpleNamespace, video: Any, as_user: Any) -> None:
+    file = SimpleUploadedFile("r.jsonl", b'{"video": "nowhere.mp4"}\n')
+    answer = as_user(people.cora).post(
+        "/p/one/audits/new/", {"file": file, "summariser": "rules", "grounder": "embedded", "raters": 2}
+    )
+    assert answer.status_code == 422 and "field-error" in answer.content.decode()
+    assert not Audit.objects.exists()
+    assert "This field is required" in as_user(people.cora).post("/p/one/audits/new/", {}).content.decode()
+
+
+def test_settings_and_the_end_of_an_audit(scene: made.Scene, people: SimpleNamespace, as_user: Any) -> None:
+    client = as_user(people.cora)
+    client.post("/p/one/audits/1/settings/", {"name": "Omni", "raters": 1, "version": 1})
+    audit = Audit.objects.get()
+    assert (audit.name, audit.raters, audit.version) == ("Omni", 1, 2)
+    answer = client.post("/p/one/audits/1/settings/", {"name": "Other", "raters": 1, "version": 1}, follow=True)
+    assert "in the meantime" in answer.content.decode()
+    answer = client.post("/p/one/audits/1/finish/", {"version": 2}, follow=True)
+    assert "Not everything is done: 1 responses are not rated by all." in answer.content.decode()
+    client.post("/p/one/audits/1/finish/", {"version": 2, "force": "1"})
+    assert Audit.objects.get().state == "finished"
+    assert "The report is being made" in words(client, "/p/one/audits/1/report/")
+
+
+def test_the_lists_ask_a_fixed_number_of_questions(
+    people: SimpleNamespace, video: Any, as_user: Any, django_assert_max_num_queries: Any
+) -> None:
+    made.make_audit(video, people.cora, responses=2)
+    made.make_audit(video, people.cora, responses=6)
+    client = as_user(people.rita)
+    with django_assert_max_num_queries(20):
+        client.get("/p/one/audits/")
+    with django_assert_max_num_queries(26):
+        client.get("/p/one/audits/2/")
