@@ -160,7 +160,7 @@ def difference(proposals: Sequence[Row], known: Sequence[Known]) -> dict[str, li
     changed = [
         {"id": untouched[old].id, "machine": proposals[free[new]]}
         for new, old, _ in pairs
-        if _said(untouched[old].machine) != _said(proposals[free[new]])
+        if said(untouched[old].machine) != said(proposals[free[new]])
     ]
     kept, used = {old for _, old, _ in pairs}, {new for new, _, _ in pairs}
     return {
@@ -168,7 +168,7 @@ def difference(proposals: Sequence[Row], known: Sequence[Known]) -> dict[str, li
         "changed": changed,
         "removed": [k.id for n, k in enumerate(untouched) if n not in kept],
         "attached": [
-            {"id": k.id, "machine": attached.get(k.id)} for k in own if _said(attached.get(k.id)) != _said(k.machine)
+            {"id": k.id, "machine": attached.get(k.id)} for k in own if said(attached.get(k.id)) != said(k.machine)
         ],
     }
 
@@ -181,10 +181,12 @@ def _covers(known: Known, proposal: Row) -> bool:
     return bool(machine["start"] <= proposal["start"] and proposal["end"] <= machine["end"])
 
 
-def _said(machine: Row | None) -> Row | None:
+def said(machine: Row | None) -> Row | None:
+    """What a source says in a machine row, to be compared; None for nothing (any more)."""
     if machine is None or machine.get("gone"):
         return None
-    told = {key: value for key, value in machine.items() if key not in ("stale", "gone", "run")}
+    told = {key: value for key, value in machine.items() if key not in ("stale", "gone", "run", "witnesses")}
+    told["details"] = {key: value for key, value in machine.get("details", {}).items() if key != "also_found_by"}
     return told | {"roles": sorted(map(list, machine["roles"]))}
 
 

@@ -6,8 +6,9 @@
 
 The same rules as for gaze (see `derivation`): a human's word stands, a proposal that matches an event with one is
 attached to it or let go, an untouched proposal that is found again keeps its id. A detector's run touches only its own
-untouched proposals. Detection takes minutes, in which people go on editing: whom a gesture belongs to is decided by the
-track it was seen on and by whose track that is when the proposals are written.
+untouched proposals; what another detector proposed already gets it as a witness (see `witnesses`). Detection takes
+minutes, in which people go on editing: whom a gesture belongs to is decided by the track it was seen on and by whose
+track that is when the proposals are written; after that it follows its track (see `following`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from django.db import transaction
 
 from ml.endpoint import Config, NotConfigured
 from webapp.accounts.models import User
-from webapp.events import derivation, ledger
+from webapp.events import derivation, ledger, witnesses
 from webapp.events.derivation import Outdated
 from webapp.events.rows import Row
 from webapp.jobs import services as jobs
@@ -94,7 +95,7 @@ def settle(
         if locked.run_id != snapshot.run_id:
             raise Outdated
         proposals = proposed(locked, snapshot, about, gestures)
-        wanted = derivation.difference(proposals, derivation.known_events(locked, about["name"]))
+        wanted = witnesses.settled(proposals, derivation.known_events(locked, about["name"]), about["name"])
         changes = derivation.write(locked, wanted)
         if changes:
             ledger.record(video=locked, user=None, id=uuid.uuid4(), kind=EDIT, changes=changes)

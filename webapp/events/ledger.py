@@ -18,7 +18,7 @@ from django.utils import timezone
 
 from webapp.accounts.access import locked_video
 from webapp.accounts.models import User
-from webapp.events import rows, services
+from webapp.events import following, rows, services
 from webapp.events.models import Edit, Event
 from webapp.events.services import Change, Fields
 from webapp.lib.errors import Refused, Stale
@@ -38,6 +38,7 @@ HANDLERS: dict[str, Handler] = {
     "tracklet.assign": editing.assign_tracklet,
     "identity.answer": editing.answer_identity,
 }
+MOVING = ("person.merge", "person.split", "tracklet.assign", "identity.answer")  # of whom is who
 KINDS = (
     *HANDLERS,
     "event.create",
@@ -115,6 +116,8 @@ def _apply(video_id: UUID, user: User, edit: EditRequest) -> Edit:
         video = locked_video(user, video_id, "annotate")
         undone = _undone(video, edit) if edit.kind == "undo" else None
         changes = _undo(video, user, undone) if undone else _dispatch(video, user, edit)
+        if edit.kind in MOVING:
+            changes += following.follow_tracks(video, changes)
         if undone:
             with connection.cursor() as cursor:  # a restored row may name a person who is gone: say so now
                 cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")

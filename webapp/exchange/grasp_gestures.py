@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from ml.formats.grasp_gestures import GestureRecord, GesturesFile, parse
 from webapp.accounts.models import User
-from webapp.events import derivation, ledger
+from webapp.events import derivation, ledger, witnesses
 from webapp.events.models import Event
 from webapp.events.rows import Row
 from webapp.lib.errors import Refused
@@ -67,7 +67,7 @@ def import_file(*, path: Path, video: Video, user: User | None) -> Imported:
             for at, record in enumerate(found.gestures)
         ]
         rows.sort(key=lambda row: (row["start"], row["end"], row["type"], row["roles"]))
-        wanted = derivation.difference(rows, derivation.known_events(locked, SOURCE))
+        wanted = witnesses.settled(rows, derivation.known_events(locked, SOURCE), SOURCE)
         changes = derivation.write(locked, wanted)
         if changes:
             ledger.record(video=locked, user=user, id=uuid.uuid4(), kind=EDIT, changes=changes)

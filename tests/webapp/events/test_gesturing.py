@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from typing import Any
 
 import pytest
@@ -197,6 +198,101 @@ def test_a_gaze_event_made_a_gesture_by_hand_stays_the_rules_tombstone(stage: St
 
 
 # ---------------------------------------------------------------------------------------------------------------------
+def test_two_detectors_that_find_one_gesture_make_one_proposal(stage: Stage) -> None:
+    stage.find(point(stage.a, 10, 60))
+    before = stage.events()[0]
+    counts = stage.find(point(stage.a, 12, 64), point(stage.b, 12, 64), by=MLLM)
+    assert (counts["added"], counts["changed"]) == (1, 1)
+    event, other = stage.events()
+    assert (event.id, event.start, event.end, machine_of(event)["detector"]) == (before.id, 10, 60, "rules")
+    assert event.details["also_found_by"] == "mllm 1 (0.70)" and event.details["hand"] == "left"
+    assert machine_of(other)["detector"] == "mllm" and "also_found_by" not in other.details
+    for by, found in ((MLLM, [point(stage.a, 12, 64), point(stage.b, 12, 64)]), (RULES, [point(stage.a, 10, 60)])):
+        assert not any(stage.find(*found, by=by).values())  # found again, nothing is new
+
+
+def test_a_gesture_of_another_span_or_person_is_another(stage: Stage) -> None:
+    stage.find(point(stage.a, 10, 60))
+    stage.find(point(stage.a, 45, 100), point(stage.a, 10, 60, stage.b), by=MLLM)
+    assert len(stage.events()) == 3
+
+
+def test_a_witness_takes_the_place_of_a_detector_that_finds_it_no_longer(stage: Stage) -> None:
+    stage.find(point(stage.a, 10, 60))
+    stage.find(point(stage.a, 12, 64), by=MLLM)
+    before = stage.events()[0].id
+    stage.find()
+    (event,) = stage.events()
+    assert (event.id, event.start, event.end) == (before, 12, 64)
+    assert machine_of(event)["detector"] == "mllm" and "also_found_by" not in event.details
+    stage.find(by=MLLM)
+    assert stage.events() == []
+
+
+def test_a_witness_that_finds_it_no_longer_is_none(stage: Stage) -> None:
+    stage.find(point(stage.a, 10, 60))
+    stage.find(point(stage.a, 12, 64), by=MLLM)
+    stage.find(point(stage.a, 11, 60))  # its own detector's new view keeps the witness
+    assert stage.events()[0].details["also_found_by"] and stage.events()[0].start == 11
+    stage.find(by=MLLM)
+    (event,) = stage.events()
+    assert "also_found_by" not in event.details and "witnesses" not in machine_of(event)
+
+
+# People edit after a detector worked
+
+
+def whose(event: Event) -> dict[str, Any]:
+    return {part.role: part.person_id for part in event.participations.all()}
+
+
+def test_proposals_follow_their_tracklet_and_undo_brings_them_back(stage: Stage, rita: Any) -> None:
+    """The second half of A's track turns out to be somebody new."""
+    stage.find(point(stage.a, 10, 60), point(stage.a, 300, 350, stage.b), point(stage.b, 400, 450, stage.a))
+    stage.find(point(stage.a, 301, 350, stage.b), by=MLLM)
+    confirmed = stage.events()[2]
+    edit(stage.video, rita, "event.update", confirmed.id, confirmed.version, status="confirmed")
+    tracklet, new = stage.run.tracklets.get(track=0), uuid.uuid4()
+    done = edit(stage.video, rita, "person.split", stage.a.id, stage.a.version,
+                tracklets=[str(tracklet.id)], at=200, new=str(new))  # fmt: skip
+    early, late, human = stage.events()
+    assert [whose(e)["initiator"] for e in (early, late)] == [stage.a.id, new]
+    assert whose(late)["target"] == stage.b.id and whose(human)["target"] == stage.a.id  # a human's word stands
+    assert [str(new), "initiator"] in machine_of(late)["roles"]
+    assert [str(new), "initiator"] in machine_of(late)["witnesses"]["mllm"]["roles"]
+    edit(stage.video, rita, "undo", done.id)
+    assert [whose(e)["initiator"] for e in stage.events()] == [stage.a.id, stage.a.id, stage.b.id]
+
+
+def test_found_again_after_a_split_nothing_is_new(stage: Stage, rita: Any) -> None:
+    stage.find(point(stage.a, 300, 350))
+    tracklet, new = stage.run.tracklets.get(track=0), uuid.uuid4()
+    edit(stage.video, rita, "person.split", stage.a.id, stage.a.version,
+         tracklets=[str(tracklet.id)], at=200, new=str(new))  # fmt: skip
+    someone = Person.objects.get(id=new)
+    assert not any(stage.find(point(someone, 300, 350)).values())
+
+
+def test_a_reassigned_tracklet_takes_its_gestures_along(stage: Stage, rita: Any) -> None:
+    stage.find(point(stage.a, 10, 60, stage.b), point(stage.b, 100, 150, stage.a))
+    tracklet = stage.run.tracklets.get(track=0)
+    edit(stage.video, rita, "tracklet.assign", tracklet.id, tracklet.version, person=str(stage.c.id))
+    assert [whose(e) for e in stage.events()] == [
+        {"initiator": stage.c.id, "target": stage.b.id},
+        {"initiator": stage.b.id, "target": stage.c.id},
+    ]
+
+
+def test_a_proposal_between_two_who_are_merged_goes_and_comes_back_with_them(stage: Stage, rita: Any) -> None:
+    stage.find(point(stage.a, 10, 60, stage.b), point(stage.a, 100, 150, stage.c))
+    ids = [event.id for event in stage.events()]
+    done = edit(stage.video, rita, "person.merge", stage.b.id, stage.b.version, into=str(stage.a.id))
+    assert [event.id for event in stage.events()] == ids[1:]
+    edit(stage.video, rita, "undo", done.id)
+    assert [event.id for event in stage.events()] == ids
+    assert whose(stage.events()[0]) == {"initiator": stage.a.id, "target": stage.b.id}
+
+
 # People edit while a detector works
 
 
