@@ -156,7 +156,8 @@ _LOOKS = re.compile(
 _WHERE = lexicon.word_set(
     """
     at to toward towards up down away back over around out into through across straight directly left right ahead
-    forward upward upwards downward downwards past off on for from in behind about inside outside between sideways elsewhere
+    forward upward upwards downward downwards past off on for from in behind about inside outside between sideways
+    elsewhere
     """
 )
 _LIKE = lexicon.word_set("like as similar alike different good bad young old")
