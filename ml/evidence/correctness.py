@@ -12,6 +12,7 @@ from typing import Any
 from ml.text.answers import split_option
 
 LETTER = re.compile(r"[A-Z]")
+LETTERS = re.compile(r"[A-Z](?:\s*(?:,|;|/|&|and)?\s*[A-Z])*")
 CLOSE = 1e-9
 
 
@@ -28,6 +29,22 @@ def is_correct(
         number = number_in(answer)
         return number is not None and abs(number - float(key[0])) < CLOSE
     return any(same(answer, str(one)) for one in key)
+
+
+def key_of(text: str | None) -> list[str | float] | None:
+    """A key as it is written: "B", "B, C" and "B) A cup" are letters, "3" a number, anything else words."""
+    written = (text or "").strip()
+    if not written:
+        return None
+    if LETTERS.fullmatch(written):
+        return sorted(set(LETTER.findall(written)))
+    letter, _ = split_option(written)
+    if letter is not None:
+        return [letter]
+    try:
+        return [float(written)]
+    except ValueError:
+        return [written]
 
 
 def same(one: str, other: str) -> bool:

@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 
 from ml.evidence import package as packages
 from ml.evidence import report
-from ml.evidence.correctness import is_correct
+from ml.evidence.correctness import is_correct, key_of
 from ml.evidence.deletion import Asker, ask_again
 from ml.evidence.grounding import registry
 from ml.evidence.grounding.protocol import Footage, Grounder
@@ -354,10 +354,8 @@ def line_of(one: Asked) -> dict[str, Any]:
 
 def right(response: Response) -> bool | None:
     """Whether the answer is the key's; None without a key."""
-    reply = parsed(response.text)
-    return is_correct(
-        response.key, answer=response.answer or reply.answer, letters=reply.letters, options=response.options
-    )
+    letters = parsed(response.text).letters
+    return is_correct(key_of(response.key), answer=response.answer, letters=letters, options=response.options)
 
 
 def verdict_line(one: Asked, checked: Checked) -> dict[str, Any]:

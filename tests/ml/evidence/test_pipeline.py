@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import pytest
 
@@ -73,7 +73,13 @@ FOOTAGE = Footage(Path("clip.mp4"), INDEX, 4, 4, list(SHOTS))
 def run(work: Path, grounder: Finder | None, response: Any = None, **more: Any) -> Audited:
     given = {"truth": truth([]), "progress": silent, "summariser": Summariser(), **more}
     return audit_response(
-        response or Reply(), footage=FOOTAGE, clock=CLOCK, person_map=None, grounder=grounder, work=work, **given
+        response or cast(Any, Reply()),
+        footage=FOOTAGE,
+        clock=CLOCK,
+        person_map=None,
+        grounder=grounder,
+        work=work,
+        **given,
     )
 
 

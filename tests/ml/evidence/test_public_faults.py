@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from ml.evidence import metrics
-from ml.evidence.correctness import is_correct
+from ml.evidence.correctness import is_correct, key_of
 from ml.evidence.grounding.protocol import Footage, Grounded, Query, Share, Window
 from ml.evidence.grounding.windows import claimed_span, window_of
 from ml.evidence.reading import parsed
@@ -200,6 +200,15 @@ def test_silence_of_a_grounder_is_an_error(tmp_path: Path) -> None:
 def test_answers_are_read_not_searched(key: list[str | int] | None, text: str, right: bool | None) -> None:
     reply = parsed(text)
     assert is_correct(key, answer=reply.answer, letters=reply.letters, options=("Yes", "No", "Maybe")) is right
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [("B", ["B"]), ("B, C", ["B", "C"]), ("CB", ["B", "C"]), ("B) A cup", ["B"]), ("3", [3.0]), ("Yes", ["Yes"]),
+     ("A cup", ["A cup"]), ("", None), (None, None)],
+)  # fmt: skip
+def test_keys_are_read_as_they_are_written(text: str | None, key: list[str | float] | None) -> None:
+    assert key_of(text) == key
 
 
 # --- numbers (sections 1.1 and 1.2) -----------------------------------------------------------------------------------
