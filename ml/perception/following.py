@@ -77,5 +77,13 @@ def write_masks(work: Path, out: Path, tracks: dict[int, int], about: dict[str, 
     }  # fmt: skip
     write_json(
         out / ABOUT,
-        {"v": 1, "video": video, "masker": masker, "seconds": {"masks": seconds}, "counts": counts, "notes": []},
+        {
+            "v": 1,
+            "video": video,
+            "masker": masker,
+            "size": list(masks.size),
+            "seconds": {"masks": seconds},
+            "counts": counts,
+            "notes": [],
+        },
     )

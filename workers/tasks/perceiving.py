@@ -6,6 +6,7 @@ is accepted at once, and so is a later one while nobody has edited anything; oth
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from webapp.lib.errors import Refused
 from webapp.library.models import Video
 from webapp.tracks.models import Run
 from workers.attempt import Attempt, run
+
+MASKS = "masks.parquet"  # of a profile that follows people by their masks
 
 
 @app.task(name="sightline.perceive", bind=True)
@@ -63,6 +66,11 @@ def look(attempt: Attempt, video: Video, folder: Path) -> dict[str, Any]:
             video=path, index=index, out=folder, options=options, progress=attempt.progress, sha256=video.blob.sha256
         )
     attempt.progress("display", 0.0)
+    if (folder / MASKS).exists():
+        from ml.media import masks
+        from workers.tasks.masking import write_for_pages
+
+        write_for_pages(folder, masks.read(folder / MASKS))
     aspect = video.width / video.height
     ends = {track["track"]: track["end"] for track in manifest["tracks"]}
     write_display(
@@ -73,7 +81,7 @@ def look(attempt: Attempt, video: Video, folder: Path) -> dict[str, Any]:
 
 def settle(attempt: Attempt, video: Video, manifest: dict[str, Any], folder: Path) -> None:
     """Store the run's files and work out its events; then its rows, with the job's end, in one short transaction."""
-    from webapp.tracks import acceptance
+    from webapp.tracks import acceptance, masking
     from webapp.tracks import services as tracks
 
     job, run_id, profile = attempt.job, UUID(attempt.job.parameters["run"]), attempt.job.parameters["profile"]
@@ -91,6 +99,8 @@ def settle(attempt: Attempt, video: Video, manifest: dict[str, Any], folder: Pat
                 manifest=manifest,
                 folder=None,
             )
+            if (folder / MASKS).exists():
+                masking.note_masks(run_id=run_id, about=json.loads((folder / "masks.json").read_text()))
             piece()
 
         attempt.finish({"run": str(run_id), "gaze_samples": manifest["gaze_samples"]}, both)

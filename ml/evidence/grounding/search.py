@@ -36,6 +36,7 @@ class Search:
     notes: list[str] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=lambda: {"decode": 0.0, "model": 0.0})
     looked: set[int] = field(default_factory=set)
+    decoded: tuple[int, int] | None = None
 
     def find(self, phrases: Sequence[str], frames: NDArray[np.int64], progress: Share) -> Masks:
         """The masks of all phrases (the column `query` has the phrase) on these frames, ascending.
@@ -56,7 +57,9 @@ class Search:
 
     @property
     def size(self) -> tuple[int, int]:
-        """Height and width of the masks."""
+        """Height and width of the masks: those of the pictures, as soon as one was decoded."""
+        if self.decoded is not None:
+            return self.decoded
         scale = min(1, LONGEST / max(self.footage.width, self.footage.height))
         return max(1, round(self.footage.height * scale)), max(1, round(self.footage.width * scale))
 
@@ -81,13 +84,13 @@ class Search:
             pieces = []
             for start, end in chunks(len(shot), self.length, self.overlap):
                 here = shot[start:end]
-                rows = Rows(self.size, phrases)
+                rows = Rows(phrases)
                 for seen in self._look(here, phrases):
                     rows.add(int(here[seen.position]), seen)
                     progress((done + start + seen.position) / len(frames))
                 if rows.full:
                     self._note_full(here)
-                pieces.append((here, rows.masks()))
+                pieces.append((here, rows.masks(self.size)))
             shots.append(stitched(pieces, first_id))
             first_id += len(np.unique(shots[-1].object))
             done += len(shot)
@@ -119,6 +122,7 @@ class Search:
             if picture is None:
                 return
             self.looked.add(number)
+            self.decoded = picture.shape[0], picture.shape[1]
             yield picture
 
     def _note_full(self, frames: NDArray[np.int64]) -> None:
@@ -144,8 +148,7 @@ class ModelFailed(Exception):
 class Rows:
     """Collects one chunk's masks, packed at once."""
 
-    def __init__(self, size: tuple[int, int], phrases: Sequence[str]) -> None:
-        self.size = size
+    def __init__(self, phrases: Sequence[str]) -> None:
         self.phrases = phrases
         self.full = False
         self._rows: list[tuple[str, int, int, float, float, bytes]] = []
@@ -158,15 +161,15 @@ class Rows:
                 about = self.phrases[int(seen.phrase[k])], int(seen.object[k]), frame
                 self._rows.append((*about, float(seen.score[k]), float(seen.tracker_score[k]), packed.encode(clean)))
 
-    def masks(self) -> Masks:
+    def masks(self, size: tuple[int, int]) -> Masks:
         if not self._rows:
-            return packed.empty(self.size)
+            return packed.empty(size)
         query, number, frame, score, tracker, counts = zip(*self._rows, strict=True)
         return packed.joined([
             Masks(
-                self.size, np.array(query, np.str_), np.array(number, np.int64), np.array(frame, np.int64),
+                size, np.array(query, np.str_), np.array(number, np.int64), np.array(frame, np.int64),
                 np.full(len(frame), -1, np.int64), np.array(score, np.float32), np.array(tracker, np.float32),
-                packed.boxes(counts, self.size), packed.area(counts, self.size), np.full(len(frame), "mask"),
+                packed.boxes(counts, size), packed.area(counts, size), np.full(len(frame), "mask"),
                 list(counts),
             )
         ])  # fmt: skip

@@ -142,6 +142,7 @@ def test_their_masks_are_the_runs_masks(known: None, video: tuple[Path, FrameInd
     assert about["masker"]["name"] == "known" and about["counts"] == {
         "frames": 32, "masks": 64, "persons": 2, "without": 0,
     }  # fmt: skip
+    assert about["size"] == list(SIZE)
     again = run(video, tmp_path / "again", "known")
     for name in ("samples.parquet", "masks.parquet"):
         assert (tmp_path / "run" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
