@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -32,6 +32,8 @@ from ml.perception.gestures.run import prepare, renamed
 from ml.perception.masks.masker import LONGEST, Masker
 from ml.perception.protocols import Array, Image
 from ml.progress import Progress, silent
+
+T = TypeVar("T")
 
 FILE, ABOUT = "masks.parquet", "masks.json"
 PIECE = 120  # samples
@@ -171,12 +173,10 @@ def look_at(
     return packed.joined(parts), seconds
 
 
-def in_order(
-    look: Callable[[int, Image], tuple[Masks, float]], pictures: Iterator[tuple[int, Image]]
-) -> Iterator[tuple[Masks, float]]:
+def in_order(look: Callable[[int, Image], T], pictures: Iterator[tuple[int, Image]]) -> Iterator[T]:
     """What `look` says of each picture, in their order; a few are looked at at once."""
     threads = min(MAX_THREADS, len(os.sched_getaffinity(0)))
-    waiting: deque[Future[tuple[Masks, float]]] = deque()
+    waiting: deque[Future[T]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         for number, bgr in pictures:
             waiting.append(pool.submit(look, number, bgr))
