@@ -153,7 +153,7 @@ def import_responses(request: UserRequest, slug: str, form: Form[ImportIn]) -> d
     if not isinstance(file, UploadedFile):
         raise Refused("Choose a file of responses.", "file")
     with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
-        path = Path(folder) / f"responses{responses.suffix_of(file.name or '')}"
+        path = Path(folder) / responses.copy_name(file.name or "")
         with path.open("wb") as copy:
             for piece in file.chunks():
                 copy.write(piece)

@@ -16,14 +16,15 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
+from django.utils.text import get_valid_filename
 from numpy.typing import NDArray
 
 from ml.evidence import reading
+from ml.evidence.correctness import is_correct, key_of
 from ml.formats import responses as format
 from ml.formats.errors import FormatError
 from webapp.accounts.models import User
 from webapp.audit import services
-from webapp.audit.correctness import is_correct
 from webapp.audit.models import RENDERINGS
 from webapp.audit.services import Draft, Made
 from webapp.audit.tags import NUMBER, tag_of
@@ -38,10 +39,11 @@ CLOSE_S = 1e-3  # seconds that rounding in a file may cost
 SLACK_S = 0.1  # seconds by which a clip may end behind the video
 
 
-def suffix_of(name: str) -> str:
-    """The ending a file of responses is read by; JSON lines where its name does not say."""
-    suffix = PurePosixPath(name).suffix.lower()
-    return suffix if suffix in SUFFIXES else ".jsonl"
+def copy_name(name: str) -> str:
+    """The name for a copy of an uploaded file, so that complaints name it as its owner knows it; one whose ending says
+    nothing is read as JSON lines."""
+    plain = get_valid_filename(PurePosixPath(name.replace("\\", "/")).name[-100:] or "responses")
+    return plain if PurePosixPath(plain).suffix.lower() in SUFFIXES else f"{plain}.jsonl"
 
 
 def import_file(
@@ -90,14 +92,14 @@ def drafts_of(found: Iterable[Any], project: Project, shown: str) -> list[Draft]
     for position, response in enumerate(found, 1):
         if position > services.MOST_RESPONSES:
             raise FormatError(f"{shown}: more than {services.MOST_RESPONSES:,} responses; import the file in parts.")
-        place = response.place or f"response {position}"
+        place = response.place or f"{shown}, response {position}"
         try:
             drafts.append(draft_of(response, homes, shown, place))
         except (FormatError, Refused) as error:
             faults.append(f"{place}: {getattr(error, 'sentence', error)}")
     if faults:
         more = f" And {len(faults) - 1} more responses have faults." if len(faults) > 1 else ""
-        raise FormatError(f"{shown}, {faults[0]}{more} Nothing was imported.")
+        raise FormatError(f"{faults[0]}{more} Nothing was imported.")
     return drafts
 
 
@@ -115,6 +117,7 @@ def draft_of(response: Any, homes: Homes, shown: str, place: str) -> Draft:
     answer, letters = response.answer or parsed.answer, list(parsed.letters)
     if not letters and response.answer:
         letters = list(reading.parsed(f"<answer>{response.answer}</answer>").letters)
+    key = key_of(response.key) if response.key is not None else None
     known = {
         "video": str(home.video.id),
         "clip": [response.clip_start, response.clip_end],
@@ -139,8 +142,8 @@ def draft_of(response: Any, homes: Homes, shown: str, place: str) -> Draft:
         options=list(response.options),
         answer=answer,
         letters=letters,
-        key=list(response.key) if response.key is not None else None,
-        correct=is_correct(response.key, answer=answer, letters=letters, options=response.options),
+        key=key,
+        correct=is_correct(key, answer=answer, letters=letters, options=response.options),
         repairs=list(parsed.repairs),
         provenance={"file": shown, "place": place, "id": response.id},
         clip=clip.id if clip else None,

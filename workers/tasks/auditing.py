@@ -59,8 +59,10 @@ def audit(attempt: Attempt) -> None:
 
     wanted = Audit.objects.get(id=attempt.job.parameters["audit"])
     attempt.progress("load", 0.0)
-    summariser, grounder = summariser_of(wanted), grounder_of(wanted)
     ids = recording.left(wanted)
+    if not ids:
+        return attempt.finish({"responses": 0, "done": 0, "failed": 0, "gone": 0, "claims": 0})
+    summariser, grounder = summariser_of(wanted), grounder_of(wanted)
     counts = {"responses": len(ids), "done": 0, "failed": 0, "gone": 0, "claims": 0}
     reasons: list[str] = []
     groups = by_video(ids)
@@ -243,9 +245,9 @@ class Store:
 
     def found(self, name: str, queries: list[Query], window: Window | None, grounded: Grounded | None) -> Found | None:
         """What was found as it is stored, its masks in the response's folder; None where nothing was looked for."""
+        from ml.evidence.columns import columns_of, query_rows
         from ml.media import masks as masks_file
         from ml.media.files import write_json
-        from workers.columns import columns_of, query_rows
 
         if not queries:
             return None

@@ -135,8 +135,8 @@ def as_asked(question: Question, start: int) -> tuple[str, list[str]]:
 
 def draft_of(question: Question, clip: Clip, text: str, options: list[str], said: Answered) -> Draft:
     from ml.evidence.answering import VERSION
+    from ml.evidence.correctness import is_correct
     from ml.evidence.reading import parsed
-    from webapp.audit.correctness import is_correct
     from webapp.audit.tags import tag_of
 
     read = parsed(said.text)

@@ -1,0 +1,280 @@
+"""A finished `python -m ml.evidence.run` folder becomes an audit: responses, packages, masks and verdicts as they are.
+
+The video is found by its sha256. Persons of such a folder are tracks of the perception run it was made with: where it
+was made with one, that must be the video's accepted run (`manage.py import-run`), and tracks become the persons they
+belong to now. Reads Parquet: used by commands only. Nothing of the folder is trusted before it was checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ml.evidence import package as packages
+from ml.evidence.columns import columns_of, query_rows
+from ml.evidence.grounding.protocol import Grounded, Masks, Query
+from ml.evidence.reading import parsed
+from ml.formats.errors import FormatError
+from ml.media import masks as masks_file
+from webapp.audit import recording, services
+from webapp.audit.models import Response
+from webapp.audit.recording import Found, Judged
+from webapp.audit.services import Draft, Made
+from webapp.audit.tags import tag_of
+from webapp.events.gesturing import Snapshot
+from webapp.lib import storage
+from webapp.library.models import Project, Video
+from webapp.tracks.models import Person
+
+Row = dict[str, Any]
+GROUNDINGS = "groundings"
+
+
+@dataclass(frozen=True)
+class Folder:
+    """What the folder's files hold, by response id."""
+
+    path: Path
+    plan: Row
+    responses: list[Row]
+    packages: dict[str, Row]
+    verdicts: dict[str, list[Row]]
+
+    @classmethod
+    def read(cls, path: Path) -> Folder:
+        """Raises FormatError for a folder that is no finished run."""
+        if not (path / "run.json").is_file():
+            raise FormatError(f"{path} is not a finished `python -m ml.evidence.run` folder: it has no run.json.")
+        plan = _json((path / "run.json").read_text(), f"{path / 'run.json'}").get("plan")
+        if not isinstance(plan, dict):
+            raise FormatError(f"{path / 'run.json'}: there is no plan.")
+        verdicts: dict[str, list[Row]] = defaultdict(list)
+        for row in _lines(path / "verdicts.jsonl"):
+            verdicts[row["response"]].append(row)
+        made = {row["response"]: row for row in _lines(path / "packages.jsonl")}
+        return cls(path, plan, _lines(path / "responses.jsonl"), made, dict(verdicts))
+
+
+def _lines(path: Path) -> list[Row]:
+    if not path.is_file():
+        raise FormatError(f"{path} is missing.")
+    rows = path.read_text(encoding="utf-8").splitlines()
+    return [_json(line, f"{path}, line {at}") for at, line in enumerate(rows, 1) if line.strip()]
+
+
+def _json(text: str, place: str) -> Row:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise FormatError(f"{place}: it is no JSON ({error}).") from error
+    if not isinstance(found, dict):
+        raise FormatError(f"{place}: it is no JSON object.")
+    return found
+
+
+def import_folder(
+    *,
+    folder: Path,
+    project: Project,
+    name: str = "",
+    summariser: str | None = None,
+    grounder: str | None = None,
+    raters: int = 2,
+) -> Made:
+    """Bring the folder in; the same again is the same audit, and what it has already stays.
+
+    Raises FormatError and Refused. A summariser or grounder other than the folder's own is refused: that would be
+    another audit of its responses.
+    """
+    found = Folder.read(folder)
+    try:
+        own = found.plan["summariser"]["name"], found.plan["grounder"]["name"]
+        for said, is_so in ((summariser, own[0]), (grounder, own[1])):
+            if said is not None and said != is_so:
+                raise FormatError(
+                    f"{folder} was made with {is_so}, not with {said}; audit its responses.jsonl instead."
+                )
+        home = Home.of(found, project)
+        drafts = [draft_of(row, home, found) for row in found.responses]
+        made = services.create_audit(
+            project=project,
+            user=None,
+            source=f"run:{hashlib.sha256((folder / 'run.json').read_bytes()).hexdigest()}",
+            drafts=drafts,
+            name=name or folder.name[: services.MOST_NAME],
+            summariser=own[0],
+            grounder=own[1],
+            raters=raters,
+        )
+        rows = {response.digest: response for response in made.audit.responses.exclude(state=Response.State.DONE)}
+        for row, draft in zip(found.responses, drafts, strict=True):
+            if draft.digest in rows:
+                adopt(rows[draft.digest], row, home, found)
+    except (KeyError, TypeError, IndexError) as error:
+        raise FormatError(f"{folder} does not hold what `python -m ml.evidence.run` writes: {error!r}.") from error
+    return made
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Whose tracks
+
+
+@dataclass(frozen=True)
+class Home:
+    """The video, and whose its tracks are: raw track -> (start, end, number) of the person; number -> person's id."""
+
+    video: Video
+    spans: Mapping[int, Sequence[tuple[int, int, int]]]
+    ids: Mapping[int, str]
+
+    @classmethod
+    def of(cls, found: Folder, project: Project) -> Home:
+        sha256, samples = found.plan["video"]["sha256"], found.plan["video"]["run"]
+        video = Video.objects.filter(project=project, blob=sha256).select_related("blob", "run").first()
+        if video is None:
+            raise FormatError(
+                f"The video of {found.path} (sha256 {sha256[:12]}…) is not in the project {project.slug}."
+            )
+        if samples is None:
+            return cls(video, {}, {})
+        if video.run is None or _sha256(f"{video.run.folder}/samples.parquet") != samples:
+            raise FormatError(
+                f"{found.path} was made with another perception run than the accepted one of {video.name}; bring that "
+                "run in first (manage.py import-run) and accept it."
+            )
+        ids = dict(Person.objects.filter(video=video, merged_into=None).values_list("number", "id"))
+        return cls(video, Snapshot.of(video).spans, {number: str(id) for number, id in ids.items()})
+
+    def person(self, track: int) -> str | None:
+        """Id of the person who has most of a track."""
+        lengths: dict[int, int] = defaultdict(int)
+        for start, end, number in self.spans.get(track, ()):
+            lengths[number] += end - start
+        return self.ids.get(max(lengths, key=lambda n: (lengths[n], -n))) if lengths else None
+
+    def numbers(self, masks: Masks) -> Masks:
+        """The masks with person numbers in the place of tracks."""
+        person = np.full(len(masks.person), -1, np.int64)
+        for track, spans in self.spans.items():
+            for start, end, number in spans:
+                person[(masks.person == track) & (masks.frame >= start) & (masks.frame < end)] = number
+        return replace(masks, person=person)
+
+
+def _sha256(name: str) -> str:
+    with storage.local(name) as path, path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def draft_of(row: Row, home: Home, found: Folder) -> Draft:
+    start, end = row["clip_frames"]
+    if not 0 <= start < end <= home.video.frames:
+        raise FormatError(f"{found.path}: the clip of response {row['id']!r} does not lie in the video.")
+    tags = {tag_of(tag): int(tag_of(value)) for tag, value in row["person_map"].items()}
+    if not tags and row["rendering"] != "clean":
+        tags = {str(track): track for track in home.spans}
+    people = {tag: person for tag, track in tags.items() if (person := home.person(track)) is not None}
+    read = parsed(row["text"])
+    return Draft(
+        video=home.video,
+        start=start,
+        end=end,
+        rendering=row["rendering"],
+        model=row["model"],
+        text=row["text"],
+        digest=hashlib.sha256(json.dumps(row, sort_keys=True).encode()).hexdigest(),
+        person_map=people,
+        asked=row["question"],
+        options=row["options"],
+        answer=row["answer"] or read.answer,
+        letters=list(read.letters),
+        key=row["key"],
+        correct=row["correct"],
+        repairs=list(read.repairs),
+        provenance={"file": found.path.name, "id": row["id"], "plan": found.plan},
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# What was found
+
+
+def adopt(response: Response, row: Row, home: Home, found: Folder) -> None:
+    """Keep package, masks and verdicts of one response. Raises FormatError."""
+    made = found.packages[row["id"]]
+    if "package" not in made:
+        recording.fail_response(response_id=response.id, error=str(made["error"]), raw=str(made.get("raw", "")))
+        return
+    package = packages.parse(made["package"])
+    packages.check(package, response.text)
+    lines = {line["claim"]: line for line in found.verdicts.get(row["id"], [])}
+    if set(lines) != {claim.id for claim in package.claims}:
+        raise FormatError(f"{found.path}: response {row['id']!r} has claims without a verdict.")
+    spans = {claim.id: lines[claim.id]["numbers"].get("span") for claim in package.claims}
+    timed = {claim.id: spans[claim.id] for claim in package.claims if claim.time.start_s is not None}
+    recording.keep_package(
+        response_id=response.id,
+        made=package,
+        tree=made["package"],
+        windows={name: span for name, span in timed.items() if span},
+        provenance={**package.summariser, "rationale_sha256": package.rationale_sha256},
+    )
+    path = found.path / GROUNDINGS / f"{row['name']}.parquet"
+    masks = home.numbers(masks_file.read(path)) if path.is_file() else None
+    about = {"grounder": found.plan["grounder"], "run": str(home.video.run_id), "video": home.video.blob_id}
+    for claim in package.claims:
+        line = lines[claim.id]
+        told = Judged(
+            line["verdict"], line["rule"], line["sentence"], line["numbers"], {"rules": found.plan.get("rules", {})}
+        )
+        kept = found_of(response, claim.id, line, masks, about)
+        recording.keep_claim(response_id=response.id, name=claim.id, found=kept, judged=told)
+    recording.keep_response(response_id=response.id)
+
+
+def found_of(response: Response, name: str, line: Row, masks: Masks | None, about: Row) -> Found | None:
+    """What was found of one claim, its masks stored beside the response."""
+    queries = [Query(**query) for query in line["queries"]]
+    if not queries:
+        return None
+    told, window = line["grounded"], line["window"]
+    if told is None or window is None:
+        return Found(queries=query_rows(queries, None), provenance=about)
+    own = claim_masks(masks, name)
+    grounded = Grounded(own, told["status"], told["sentence"], np.array(told["looked"], np.int64))
+    grounded.attributes_checked = {id: tuple(words) for id, words in told["attributes_checked"].items()}
+    packed_name = columns_name = ""
+    if len(own.frame):
+        with tempfile.TemporaryDirectory(prefix="sightline-") as scratch:
+            packed, columns = Path(scratch) / f"{name}.parquet", Path(scratch) / f"{name}.json"
+            masks_file.write(packed, own, {"claim": name, **about})
+            columns.write_text(json.dumps(columns_of(own)))
+            for path in (packed, columns):
+                storage.put(path, f"{response.folder}/{path.name}")
+        packed_name, columns_name = packed.name, columns.name
+    return Found(
+        queries=query_rows(queries, grounded),
+        looked=told["looked"],
+        inside=window["inside"],
+        notes=told["notes"],
+        provenance={**about, "window": window["frame"]},
+        masks=packed_name,
+        columns=columns_name,
+    )
+
+
+def claim_masks(masks: Masks | None, name: str) -> Masks:
+    """The masks of one claim, under its own names of queries."""
+    if masks is None:
+        return masks_file.empty((1, 1))
+    at = np.char.startswith(masks.query.astype(np.str_), f"{name}/")
+    own = masks_file.picked(masks, at)
+    return replace(own, query=np.array([str(id).partition("/")[2] for id in own.query], np.str_))
