@@ -102,7 +102,9 @@ def _masks() -> Masks:
     )  # fmt: skip
 
 
-def test_people_keep_the_numbers_of_their_tracker(known: None, video: tuple[Path, FrameIndex], tmp_path: Path) -> None:
+def test_people_keep_their_trackers_numbers_and_masks_also_when_it_was_stopped(
+    known: None, video: tuple[Path, FrameIndex], tmp_path: Path
+) -> None:
     shares: list[tuple[str, float]] = []
 
     def stop(stage: str, share: float) -> None:
@@ -124,10 +126,6 @@ def test_people_keep_the_numbers_of_their_tracker(known: None, video: tuple[Path
     left = columns["track"] == 0
     assert np.allclose(columns["body_x1"][left] * SIZE[1], 10 + columns["frame"][left], atol=0.01)
     assert np.allclose(columns["body_x1"][~left] * SIZE[1], 250 - columns["frame"][~left], atol=0.01)
-
-
-def test_their_masks_are_the_runs_masks(known: None, video: tuple[Path, FrameIndex], tmp_path: Path) -> None:
-    run(video, tmp_path / "run", "known")
     assert sorted(p.name for p in (tmp_path / "run").iterdir()) == [
         "masks.json", "masks.parquet", "run.json", "samples.parquet",
     ]  # fmt: skip
@@ -149,6 +147,7 @@ def test_their_masks_are_the_runs_masks(known: None, video: tuple[Path, FrameInd
     assert again["gaze_samples"] == 0
 
 
+@pytest.mark.xdist_group("torch")
 def test_tiny_sam3_follows_through_the_whole_profile(
     tiny_sam3: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

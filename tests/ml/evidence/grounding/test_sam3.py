@@ -19,6 +19,8 @@ from ml.media import masks as packed
 from ml.weights.cache import MissingWeights, sha256
 from tests.ml.evidence.grounding.scripted import SIZE, footage
 
+pytestmark = pytest.mark.xdist_group("torch")  # one process of those that share the tests loads it
+
 QUERIES = [
     Query("phrase-1", "man in plaid shirt"), Query("category-1", "man", "category"),
     Query("negative-1", "blue cup", "negative"),

@@ -81,6 +81,7 @@ def test_a_model_that_fails_does_not_pass(known: Footage) -> None:
     assert not outcome.passed and "SAM 3 failed on" in outcome.said[0]
 
 
+@pytest.mark.xdist_group("torch")
 @pytest.mark.parametrize(
     ("stored", "state"),
     [
