@@ -243,7 +243,7 @@ def test_places_by_hand() -> None:
 
 @pytest.mark.long
 def test_on_the_demo_clip(demo: Demo, finished: Finished, tmp_path: Path) -> None:  # noqa: F811
-    """The four children: each by number with a mask over their face, the left one by word, no giraffe; the same twice."""
+    """The four children: each by number, a mask over their face; the left one by word, no giraffe; twice the same."""
     from ml.perception.gestures.run import people_of
 
     shots = [(shot["start"], shot["end"]) for shot in finished.run["shots"]]
