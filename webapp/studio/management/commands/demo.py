@@ -18,7 +18,7 @@ from webapp.library import services
 from webapp.library.models import Video
 from webapp.studio.command import StudioCommand
 from webapp.studio.errors import NO_WEIGHTS, StudioError
-from webapp.studio.follow import bars
+from webapp.studio.follow import bars, follow
 from webapp.studio.lookup import sha256_of
 from webapp.studio.management.commands.ingest import import_one
 from webapp.studio.management.commands.perceive import perceive_one
@@ -27,6 +27,7 @@ from webapp.studio.output import write_json
 from webapp.studio.processes import die_with_parent
 from webapp.studio.report import report, show
 from webapp.studio.running import Running, run_studio
+from webapp.tracks.masking import request_masks
 from webapp.tracks.models import Run
 
 PROJECT = "demo"
@@ -62,6 +63,7 @@ class Command(StudioCommand):
             if options["json"] not in (None, "-"):
                 self.screen.print(f"The figures are in {Path(options['json']).resolve()}.")
             self.bench(running, run, patient=options["exit"])
+            self.masks(running, run, patient=options["exit"])
             if options["exit"]:
                 folder = "" if self.data == HERE / "var" else f' ARGS="--data {self.data}"'
                 self.screen.print(f"To go on: `make up{folder}` starts the studio and prints a login link.")
@@ -85,6 +87,17 @@ class Command(StudioCommand):
             if patient:
                 raise StudioError(f"The demo bench could not be made: {error}") from error
             self.screen.print(f"The demo bench could not be made: {error}", style="yellow")
+
+    def masks(self, running: Running, run: Run, *, patient: bool) -> None:
+        """Masks of the people in the demo's videos; nobody waits for them but `--exit`."""
+        bare = Video.objects.filter(project=run.video.project, has_pixels=True, run__masks={}).select_related("run")
+        for video in bare.order_by("created"):
+            try:
+                job = request_masks(video=video, user=None)
+                if patient:
+                    follow(job.id, self.screen, running.look_after)
+            except (StudioError, services.Refused) as error:
+                self.screen.print(f"Masks of {video.name} could not be made: {error}", style="yellow")
 
 
 def local_time(moment: datetime) -> str:
