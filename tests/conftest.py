@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import django
+import hypothesis
 import pytest
 
 from tests.environment import DATA
@@ -17,6 +18,9 @@ from tests.environment import DATA
 django.setup()  # now, since the conftest of a folder below may import models
 
 from django.conf import settings  # noqa: E402
+
+hypothesis.settings.register_profile("shared", deadline=None)  # two cores may be busy with something else
+hypothesis.settings.load_profile("shared")
 
 # hashing that is slow on purpose would be most of the suite's time
 settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
