@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import errno
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 def read_file(path: Path) -> bytes:
@@ -20,11 +24,26 @@ def write_file(path: Path, data: bytes) -> None:
     """Write an ordinary file, which appears when it is whole. Raises OSError that names it."""
     _refuse_others(path)
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    with naming(path):
+        try:
+            temporary.write_bytes(data)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def naming(path: Path) -> Iterator[None]:
+    """Around the writing of `path`: a full disk is said to be its disk, and so is what the system refuses unnamed.
+
+    The system names nothing where a write fails, and the source where a copy does.
+    """
     try:
-        temporary.write_bytes(data)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+        yield
+    except OSError as error:
+        if error.errno in FULL or (error.filename is None and error.errno is not None):
+            raise OSError(error.errno, error.strerror, str(path)) from error
+        raise
 
 
 def is_other(path: Path) -> bool:

@@ -19,6 +19,7 @@ from django.db.models import QuerySet
 from numpy.typing import NDArray
 
 from ml.formats import grasp_events, grasp_gestures, grasp_graph
+from ml.formats.plainfile import naming
 from ml.social.graph import PRESETS, GraphEvent, SocialGraph, build
 from ml.social.graph.graphml import to_graphml
 from ml.social.graph.grasp import called, graph_file
@@ -54,8 +55,8 @@ class Export:
             raise Refused(f"There is no format {format!r}; there is: {', '.join(FORMATS)}.", "format")
         part = out.with_name(f".{out.name}.part")
         try:
-            with part.open("wb") as file:
-                count = 0
+            count = 0
+            with naming(out), part.open("wb") as file:
                 for piece in FORMATS[format](self):
                     if isinstance(piece, int):
                         count = piece

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from ml.formats import croissant, grasp_items, hf_dataset, lmms_eval, vlmevalkit
+from ml.formats.plainfile import naming
 from webapp.bench.models import Release, ReleaseItem
 from webapp.bench.releases import Draft
 from webapp.exchange import release_card, release_plots
@@ -261,10 +262,11 @@ def write_folder(
     part = out.with_name(f".{out.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     try:
-        paths = _write(content, part, clips, progress)
-        if out.exists():
-            out.rmdir()
-        part.replace(out)
+        with naming(out):
+            paths = _write(content, part, clips, progress)
+            if out.exists():
+                out.rmdir()
+            part.replace(out)
     finally:
         shutil.rmtree(part, ignore_errors=True)
     return paths

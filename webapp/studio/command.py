@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import sys
 from argparse import ArgumentParser
@@ -17,6 +16,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand
 from rich.console import Console
 
+from ml.formats.plainfile import FULL
 from webapp.lib.errors import Refused
 from webapp.studio.errors import BAD_INPUT, INTERRUPTED, StudioError
 from webapp.studio.output import check_target
@@ -84,7 +84,7 @@ def is_text(word: str) -> bool:
 
 def about_files(error: OSError, data: Path) -> str:
     """A sentence for a file or folder that the system refuses."""
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+    if error.errno in FULL:
         return f"The disk that holds {error.filename or data} is full."
     if error.filename is None or error.strerror is None:
         raise error  # not about a file: a fault of ours

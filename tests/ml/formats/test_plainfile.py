@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -45,3 +46,13 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     with pytest.raises(OSError):
         write_file(tmp_path / "folder", b"x")
     assert sorted(one.name for one in tmp_path.iterdir()) == ["a.json", "folder"]
+
+
+def test_a_full_disk_is_named_by_what_was_to_be_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    write_file(path, b"old")
+    (tmp_path / f".a.json.{os.getpid()}").symlink_to("/dev/full")
+    with pytest.raises(OSError) as caught:
+        write_file(path, b"new")
+    assert (caught.value.errno, caught.value.filename) == (errno.ENOSPC, str(path))
+    assert path.read_bytes() == b"old" and [one.name for one in tmp_path.iterdir()] == ["a.json"]

@@ -239,9 +239,13 @@ def test_events_that_a_merge_collapsed_are_left_out_and_counted(full: SimpleName
 def test_a_file_appears_whole_or_not_at_all(full: SimpleNamespace, tmp_path: Path, monkeypatch: Any) -> None:
     folder = tmp_path / "exports"
     folder.mkdir()
-    monkeypatch.setattr("webapp.exchange.grasp_export.graph_event", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+    with monkeypatch.context() as broken, pytest.raises(ZeroDivisionError):
+        broken.setattr("webapp.exchange.grasp_export.graph_event", lambda *_: 1 / 0)
         Export(full.video).write("grasp-events", folder / "out.json")
     assert list(folder.iterdir()) == []
     with pytest.raises(Refused, match="There is no format"):
         Export(full.video).write("csv", folder / "out.csv")
+    (folder / ".out.json.part").symlink_to("/dev/full")
+    with pytest.raises(OSError, match="No space left on device.*out.json") as caught:
+        Export(full.video).write("grasp-events", folder / "out.json")
+    assert caught.value.filename == str(folder / "out.json") and list(folder.iterdir()) == []

@@ -31,6 +31,7 @@ from webapp.exchange import release_folder, release_plots
 from webapp.lib.errors import Refused
 from webapp.library.models import Video
 from webapp.library.services import delete_video
+from webapp.studio.command import about_files
 
 ROOT = Path(__file__).parents[3]
 
@@ -149,6 +150,25 @@ def test_what_fails_or_was_killed_leaves_nothing_half(content: release_folder.Co
     release_folder.write_folder(content, tmp_path / "out")
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
     assert not (tmp_path / "out/stray").exists()
+
+
+def test_a_full_disk_is_the_releases_own_and_leaves_nothing(
+    content: release_folder.Content, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not the disk of the clip that was being copied, as the system has it."""
+    copy = shutil.copyfile
+
+    def to_a_full_disk(source: Path, target: Path) -> Any:
+        target.symlink_to("/dev/full")
+        return copy(source, target)
+
+    monkeypatch.setattr(shutil, "copyfile", to_a_full_disk)
+    with pytest.raises(OSError) as caught:
+        release_folder.write_folder(content, tmp_path / "out")
+    assert about_files(caught.value, Path("data")) == f"The disk that holds {tmp_path / 'out'} is full."
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.undo()
+    assert release_folder.write_folder(content, tmp_path / "out")
 
 
 def test_what_was_withdrawn_or_retired_is_told(scene: Any, people: SimpleNamespace) -> None:
