@@ -157,7 +157,11 @@ class Endpoint:
             again = f"{broken} Answer once more, with nothing but one JSON object that follows the schema."
             said = {"role": "assistant", "content": reply_text(answer)[:SHOWN] or "(nothing)"}
             answer = self._send(body | {"messages": [*body["messages"], said, user(words(again))]})
-            value = read_reply(answer, shape)
+            try:
+                value = read_reply(answer, shape)
+            except BrokenReply as still:
+                still.raw = reply_text(answer)
+                raise
         model = str(answer.get("model") or self.config.model)[:QUOTED]
         return Reply(value, reply_text(answer), model, prompt, time.monotonic() - began)
 

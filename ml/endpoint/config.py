@@ -34,7 +34,9 @@ class NotConfigured(EndpointError, ValueError):
 
 
 class BrokenReply(EndpointError):
-    """The endpoint answered, twice, with something that is not what was asked for."""
+    """The endpoint answered, twice, with something that is not what was asked for. `raw`: what it wrote last."""
+
+    raw: str = ""
 
 
 @dataclass(frozen=True)

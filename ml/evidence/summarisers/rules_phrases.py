@@ -104,12 +104,9 @@ def _phrase(s: Sentence, at: int, last: int) -> tuple[Phrase | None, int]:
         return None, max(at + 1, after)
     head = " ".join(s.word(k) for k in group)
     noun = s.word(group[-1])
-    if (
-        noun in ("person", "people", "individual", "individuals")
-        and not adjectives
-        and s.word(group[-1] + 1) not in ("in", "wearing", "with")
-    ):
-        return None, after
+    before = s.tag(group[0] - 1) if group[0] else ""
+    if before in ("F", "A") and not adjectives and "ADJ" in lexicon.kinds(noun):
+        return None, after  # "is visible"
     if not _can_be_seen(noun) and noun not in _PEOPLE:
         return None, after
     end = group[-1] + 1
@@ -200,7 +197,7 @@ def _adjective_follows(s: Sentence, at: int, last: int) -> bool:
 
 
 def _can_be_seen(noun: str) -> bool:
-    if noun in _ABSTRACT or len(noun) < 2:
+    if noun in _ABSTRACT or noun in _UNSEEN_ADJECTIVES or len(noun) < 2:
         return False
     single = lexicon.lemma(noun, "NOUN")
     if single in _ABSTRACT:
