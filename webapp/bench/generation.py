@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Count
 
 from ml.questions.generate import generate
-from ml.questions.letters import LETTERS, Letters
+from ml.questions.letters import Letters
 from ml.questions.taxonomy import CATEGORIES
 from webapp.accounts.models import User
 from webapp.bench import services
@@ -67,14 +67,10 @@ def generate_for(
 
 
 def with_room(video: Video, categories: Sequence[str]) -> list[str]:
-    """Those of the categories (all by default) that quotas have room for in this video, with some letter or without."""
+    """Those of the categories (all by default) that quotas have room for in this video."""
     room = Room.of(services.bench_of(video.project), PLANNED)
     source = video.source_recording
-    return [
-        slug
-        for slug in categories or CATEGORIES
-        if any(room.has((slug, source, CATEGORIES[slug].difficulty, letter)) for letter in ("", *LETTERS))
-    ]
+    return [slug for slug in categories or CATEGORIES if room.has((slug, source, CATEGORIES[slug].difficulty, ""))]
 
 
 def letters_of(project: Project) -> Letters:

@@ -225,7 +225,7 @@ def dashboard(project: Project, user: User, role: Role) -> dict[str, Any]:
     """Counts by state and category, settings, quotas with what is missing, agreement: a fixed number of queries.
 
     Disputed questions count as answering for whoever may not see keys, and agreement is not for them. Letters are
-    counted of accepted ones only. `agreement` is as `webapp.bench.agreeing` describes it.
+    counted of released ones only. `agreement` is as `webapp.bench.agreeing` describes it.
     """
     bench = services.bench_of(project)
     tally = quotas.Tally.of(bench)

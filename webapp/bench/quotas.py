@@ -1,8 +1,11 @@
 """Quotas: at most so many questions of a category, source, difficulty and letter; what is left blank is any.
 
-A question counts for every quota it fits. Source is the video's source recording, letter the key's place as stored.
-What is accepted counts for good; what is with the raters, disputed or a draft holds a place as long as it is on its
-way, depending on who asks: acceptance sees accepted ones only, opening also open ones, generation also drafts.
+A question counts for every quota it fits. Source is the video's source recording. What is accepted counts for good;
+what is with the raters, disputed or a draft holds a place as long as it is on its way, depending on who asks:
+acceptance sees accepted ones only, opening also open ones, generation also drafts.
+
+Letters are given when a release is cut, each as often as any other (`freezing.give_letters`), whatever place a key had
+before. So a quota of a letter keeps nothing out before; it is held against the newest release.
 """
 
 from __future__ import annotations
@@ -14,13 +17,14 @@ from typing import Any
 from django.db.models import Count, F, Value
 
 from ml.questions.taxonomy import CATEGORIES
-from webapp.bench.models import Bench, Question
+from webapp.bench.models import Bench, Question, Release
 from webapp.lib.errors import Refused
 
 State = Question.State
 ACCEPTED = (State.ACCEPTED,)
 OPEN = (*ACCEPTED, State.ANSWERING, State.DISPUTED)
 PLANNED = (*OPEN, State.DRAFT)
+RELEASED = "released"  # what a tally of released items has for a state
 PARTS = ("category", "source", "difficulty", "letter")
 DIFFICULTIES = ("easy", "medium", "hard")
 MOST_QUOTAS = 1000
@@ -72,10 +76,11 @@ class Room:
     @classmethod
     def of(cls, bench: Bench, states: Iterable[str]) -> Room:
         """What is left beside the questions in these states; one query, none without quotas."""
-        if not bench.quotas:
+        quotas = [quota for quota in bench.quotas if not quota["letter"]]
+        if not quotas:
             return cls([], [])
         tally = Tally.of(bench, states)
-        return cls(bench.quotas, [quota["most"] - tally.count(quota, states) for quota in bench.quotas])
+        return cls(quotas, [quota["most"] - tally.count(quota, states) for quota in quotas])
 
     def has(self, kind: Kind) -> bool:
         return self.full(kind) is None
@@ -120,28 +125,40 @@ class Tally:
         return sum(n for state, kind, n in self.rows if state in wanted and fits(quota, kind))
 
 
+def released_letters(bench: Bench) -> Tally:
+    """The items of the newest release with one right option, by kind; two queries."""
+    last = Release.objects.filter(project=bench.project_id).order_by("-number").first()
+    if last is None:
+        return Tally([])
+    found = last.items.filter(retired=None, item__kind="single").values_list(
+        "item__category", "item__video__recording", "item__difficulty", "item__answer"
+    )
+    counted = found.annotate(n=Count("*")).order_by()
+    return Tally([(RELEASED, (slug, where, hard, letter), n) for slug, where, hard, letter, n in counted])
+
+
 def words_of(quota: Mapping[str, Any]) -> str:
     """A quota as a phrase: "at most 40 of Mutual gaze, medium, letter B"."""
     parts = [
         CATEGORIES[quota["category"]].words if quota["category"] else "",
         f"from {quota['source']}" if quota["source"] else "",
         quota["difficulty"],
-        f"letter {quota['letter']}" if quota["letter"] else "",
+        f"released letter {quota['letter']}" if quota["letter"] else "",
     ]
     return f"at most {quota['most']} of " + (", ".join(part for part in parts if part) or "all")
 
 
 def table(bench: Bench, tally: Tally | None = None) -> list[dict[str, Any]]:
-    """Each quota with how many are accepted, how many are on their way, and how many are missing.
-
-    Blind: what is on its way is not counted by letter (`open` is null then), since a count of one would tell a key.
+    """Each quota with how many are accepted, how many are on their way, and how many are missing. A letter's are those
+    that the newest release has; what is on its way has none (`open` is null then).
     """
     if not bench.quotas:
         return []
     tally = tally or Tally.of(bench)
+    released = released_letters(bench) if any(quota["letter"] for quota in bench.quotas) else None
     rows = []
     for quota in bench.quotas:
-        there = tally.count(quota, ACCEPTED)
+        there = released.count(quota, [RELEASED]) if released and quota["letter"] else tally.count(quota, ACCEPTED)
         coming = None if quota["letter"] else tally.count(quota, (State.ANSWERING, State.DISPUTED))
         told = {"words": words_of(quota), "accepted": there, "open": coming}
         rows.append({**quota, **told, "missing": max(0, quota["most"] - there)})

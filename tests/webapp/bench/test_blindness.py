@@ -174,7 +174,7 @@ def test_what_is_decided_is_for_everybody_and_noted(people: Any, scene: Scene, a
     assert as_user(people.vera).post(f"{API}/questions/{question.id}/reveal").status_code == 403
 
 
-def test_letters_are_counted_of_accepted_ones_only(people: Any, scene: Scene, as_user: Any) -> None:
+def test_letters_are_counted_of_released_ones_only(people: Any, scene: Scene, as_user: Any) -> None:
     quotas = [{"letter": "B", "most": 10}, {"category": "gaze_following", "most": 10}]
     services.configure(project=people.one, user=people.alice, changes={"quotas": quotas})
     make_questions(scene, 1)

@@ -11,8 +11,9 @@ import pytest
 
 from tests.webapp.bench.released import accept
 from tests.webapp.bench.scene import Scene, make_scene
-from webapp.bench import freezing, releases
+from webapp.bench import freezing, releases, services
 from webapp.bench.models import Adjudication, Question, Release
+from webapp.bench.quotas import table
 from webapp.jobs.models import Job
 from webapp.lib.errors import Refused
 from webapp.library.models import Video
@@ -62,6 +63,16 @@ def test_letters_are_uniform_and_decided_by_content(scene: Scene, people: Simple
     assert letters != sorted(letters) and letters != ["ABCD"[n % 4] for n in range(20)]  # not to be counted off
     again = releases.draft(project=people.one)
     assert again.items == first.items and again.sha256 == first.sha256
+
+
+def test_quotas_of_letters_count_what_is_released(scene: Scene, people: SimpleNamespace) -> None:
+    quotas = [{"letter": letter, "most": 3, "category": "gaze_following"} for letter in "ABCD"]
+    services.configure(project=people.one, user=people.cora, changes={"quotas": quotas})
+    accept(scene, 8)
+    told = lambda: [(row["accepted"], row["missing"]) for row in table(services.bench_of(people.one))]  # noqa: E731
+    assert told() == [(0, 3)] * 4
+    cut(people.one)
+    assert told() == [(2, 1)] * 4
 
 
 def test_wrong_options_are_in_an_order_of_their_own(scene: Scene, people: SimpleNamespace) -> None:
