@@ -84,7 +84,7 @@ class PhraseGrounder:
             sentence = refused[query.id] or search.errors.get(wanted.get(query.id, ""), "")
             status: Status = "ok" if len(mine.frame) else "empty"
             if sentence:
-                status = "skipped" if query.role == "person" and refused[query.id] else "error"
+                status = "skipped" if query.role != "person" and refused[query.id] else "error"
                 grounded.sentence[query.id] = sentence
             grounded.status[query.id] = status
             grounded.attributes_checked[query.id] = tuple(words(query.text))  # the model has read all of them

@@ -107,7 +107,7 @@ def test_a_phrase_over_the_models_limit_is_refused_before_it_gets_there(sam3: Sa
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(type(sam3.engine), "look", lambda *arguments: seen.append(arguments))
         nothing = sam3.ground(video, [Query("phrase-1", long)], Window(LOOKED, LOOKED < 12, (0, 12)), progress=print)
-    assert nothing.status == {"phrase-1": "error"} and not seen and not len(nothing.masks.frame)
+    assert nothing.status == {"phrase-1": "skipped"} and not seen and not len(nothing.masks.frame)
 
 
 def test_a_session_is_released_and_holds_only_what_the_tracker_looks_back_at(sam3: Sam3, video: Footage) -> None:
