@@ -3,8 +3,6 @@ question show each person's mask on the frame it was made for."""
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,12 +10,11 @@ import pytest
 
 from ml.formats import coco_rle
 from tests.browser.conftest import settle
+from tests.browser.workspace import seed
 from webapp.bench.models import Question
 from webapp.events.models import Event
 from webapp.lib import storage
 from webapp.library.models import Video
-from webapp.tracks.masking import note_masks
-from webapp.tracks.masks import write_blocks
 from webapp.tracks.models import Run
 
 SIZE = (360, 640)
@@ -57,15 +54,7 @@ def give_masks(video: Video) -> dict[str, np.ndarray[Any, Any]]:
     middle = (body[:, 1] + body[:, 3]) / 2
     body[:, 1] = np.where(turn % 2 == 0, middle, body[:, 1])
     body[:, 3] = np.where(turn % 2 == 0, body[:, 3], middle)
-    counts = [coco_rle.of_box(box, SIZE) for box in body.tolist()]
-    with tempfile.TemporaryDirectory() as name:
-        write_blocks(
-            Path(name), frame=rows["frame"].astype(np.int64), track=rows["track"].astype(np.int64),
-            score=np.full(len(turn), 0.9), box=coco_rle.boxes(counts, SIZE), counts=counts,
-        )  # fmt: skip
-        storage.put_folder(Path(name), video.run.folder)
-    about = {"masker": {"name": "made up", "version": "1"}, "size": list(SIZE)}
-    note_masks(run_id=video.run.id, about=about | {"counts": {"frames": int(turn.max()) + 1, "masks": len(turn)}})
+    seed.add_masks(video, [coco_rle.of_box(box, SIZE) for box in body.tolist()], SIZE, rows)
     return rows
 
 

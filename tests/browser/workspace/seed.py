@@ -205,6 +205,26 @@ def add_scene(video: Any, scene: Scene, *, link_shots: bool = True, accepted: bo
     return run
 
 
+def add_masks(video: Any, masks: NDArray[np.bool_] | list[bytes], size: tuple[int, int], rows: dict[str, Any]) -> None:
+    """Masks of people as the run's: one for each of `rows` (frame, track), as pictures or as run lengths."""
+    from ml.formats import coco_rle
+    from webapp.lib import storage
+    from webapp.tracks.masking import note_masks
+    from webapp.tracks.masks import write_blocks
+
+    counts = [m if isinstance(m, bytes) else coco_rle.encode(m) for m in masks]
+    frame, track = (np.asarray(rows[name], np.int64) for name in ("frame", "track"))
+    with tempfile.TemporaryDirectory() as name:
+        write_blocks(
+            Path(name), frame=frame, track=track, score=np.full(len(frame), 0.9),
+            box=coco_rle.boxes(counts, size), counts=counts,
+        )  # fmt: skip
+        storage.put_folder(Path(name), video.run.folder)
+    counted = {"frames": len(np.unique(frame)), "masks": len(frame)}
+    about = {"masker": {"name": "made up", "version": "1"}, "size": list(size), "counts": counted}
+    note_masks(run_id=video.run.id, about=about)
+
+
 def derive(video: Any, preset: str = "strict") -> None:
     """The events that the real rules find."""
     from tests.webapp import runs

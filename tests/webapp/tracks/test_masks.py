@@ -14,12 +14,14 @@ import pytest
 from django.test import Client
 
 from ml.formats import coco_rle
+from ml.formats.errors import FormatError
 from tests.webapp.runs import make_filmed_video, write_run_folder
 from webapp.jobs import broker
 from webapp.jobs.models import Job
 from webapp.lib import storage
 from webapp.lib.errors import Refused
 from webapp.library.models import Video
+from webapp.studio.run_masks import bring_masks
 from webapp.tracks import acceptance, masking, services
 from webapp.tracks.masks import BLOCK, masks_between, write_blocks
 from webapp.tracks.models import Person, Run
@@ -141,3 +143,60 @@ def test_the_api_answers_members_and_the_bundle_says_that_there_are_masks(
     assert client.get(address, {"start": 9, "end": 2}).status_code == 422
     assert client.get(address, {"start": "x"}).status_code == 422
     assert json.loads(client.get(f"/api/v1/videos/{video.id}/bundle").content)["run"]["masks"]["masks"] == 600
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# With a run folder
+
+
+def run_folder(folder: Path, *, track: int = 1, frame: int = 10, size: tuple[int, int] = SIZE) -> Path:
+    """What `python -m ml.perception.run --masks` leaves beside a run's own files: one mask."""
+    from ml.media import masks as packed
+
+    folder.mkdir(exist_ok=True)
+    counts = [packed.of_box((0.1, 0.2, 0.5, 0.9), size)]
+    one = np.array([1.0], np.float32)
+    packed.write(
+        folder / "masks.parquet",
+        packed.Masks(
+            size, np.array(["person"]), np.array([track]), np.array([frame]), np.array([track]), one, one,
+            packed.boxes(counts, size), packed.area(counts, size), np.array(["mask"]), counts,
+        ),
+        {},
+    )  # fmt: skip
+    (folder / "masks.json").write_text(json.dumps(ABOUT))
+    return folder
+
+
+def test_masks_of_a_run_folder_come_with_it(video: Video, tmp_path: Path) -> None:
+    assert video.run is not None
+    bring_masks(tmp_path / "run", video.run)  # has none
+    bring_masks(run_folder(tmp_path / "with"), video.run)
+    found = masks_between(Video.objects.select_related("run").get(id=video.id), 0, 100)
+    assert (found["frame"], found["track"]) == ([10], [1])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"track": 77}, "track 77 is not in run.json"),
+        ({"frame": FRAMES}, "a mask on frame 1500, after the video's end"),
+        ({"size": (72, 128)}, "pictures of another size than masks.json says"),
+        ({"about": "{}"}, "does not say how its masks were made"),
+        ({"about": json.dumps(ABOUT | {"size": ["36", 64]})}, "is not what a run writes"),
+        ({"masks": b"PAR1"}, "it is no masks file"),
+    ],
+)
+def test_masks_that_do_not_fit_are_refused_and_leave_nothing(
+    video: Video, tmp_path: Path, change: dict[str, Any], words: str
+) -> None:
+    folder = run_folder(tmp_path / "with", **{k: v for k, v in change.items() if k not in ("about", "masks")})
+    if "about" in change:
+        (folder / "masks.json").write_text(change["about"])
+    if "masks" in change:
+        (folder / "masks.parquet").write_bytes(change["masks"])
+    assert video.run is not None
+    with pytest.raises(FormatError, match=words):
+        bring_masks(folder, video.run)
+    video.run.refresh_from_db()
+    assert video.run.masks == {}
