@@ -46,10 +46,13 @@ class Search:
         wanted = list(dict.fromkeys(phrases))
         groups = [wanted[k : k + self.engine.at_once] for k in range(0, len(wanted), self.engine.at_once)]
         found: list[Masks] = []
+        reached = 0.0
         for k, group in enumerate(groups):
 
             def share(done: float, before: float = k / len(groups)) -> None:
-                progress(before + done / len(groups))
+                nonlocal reached  # chunks overlap, and a pass may be done again
+                reached = max(reached, before + done / len(groups))
+                progress(reached)
 
             found += self._group(group, frames, share, first_id=sum(len(np.unique(m.object)) for m in found))
         progress(1.0)

@@ -208,6 +208,11 @@ def test_what_progress_raises_stops_it_and_closes_the_pass(video: Footage) -> No
     with pytest.raises(Cancelled):
         Scripted(script).ground(video, phrases("people", "red cup"), window(range(60)), progress=stop)
     assert script.open == 0 and shares == sorted(shares) and shares[-1] < 0.4
+    shares.clear()
+    Scripted(Script(ALL, fails="red cup")).ground(
+        video, phrases("people", "red cup"), window(range(130)), progress=shares.append
+    )
+    assert shares == sorted(shares) and shares[-1] == 1
 
 
 def test_a_video_that_cannot_be_read_is_no_error_of_a_phrase(video: Footage, tmp_path: Path) -> None:
