@@ -54,7 +54,7 @@ lint: $(STAMP)/dev  ## ruff, mypy, djhtml
 	@$(VENV)/bin/mypy ml webapp workers tests
 	@$(VENV)/bin/djhtml --check templates
 
-ml: $(STAMP)/ml  ## Also the packages for training on a GPU
+ml: $(STAMP)/ml  ## Also torch and transformers, for SAM 3 and training
 
 weights: $(STAMP)/run  ## Fetch and convert the model weights
 	@$(PYTHON) -m ml.weights.fetch

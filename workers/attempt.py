@@ -32,6 +32,7 @@ from ml.endpoint import EndpointError
 from ml.formats.errors import FormatError
 from ml.media.errors import MediaError
 from ml.progress import Cancelled
+from ml.torchside import MissingPackages
 from ml.weights.cache import MissingWeights
 from webapp.jobs import services
 from webapp.jobs.models import Job
@@ -280,7 +281,7 @@ def _ending(write: Callable[[], None]) -> None:
 
 def explain(error: Exception) -> tuple[str, str]:
     """A sentence for the user, and what is at fault: input, disk, weights, endpoint or (this program) fault."""
-    if isinstance(error, MissingWeights):
+    if isinstance(error, MissingWeights | MissingPackages):
         return str(error), "weights"
     if isinstance(error, EndpointError):
         return str(error), "endpoint"
