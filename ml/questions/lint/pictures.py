@@ -43,16 +43,29 @@ def of_video(path: Path) -> list[int]:
     try:
         with av.open(str(path)) as container:
             stream = container.streams.video[0]
-            length = float(container.duration or 0) / av.time_base
+            begin, length = (container.start_time or 0) / av.time_base, float(container.duration or 0) / av.time_base
             found = []
             for share in MOMENTS:
-                container.seek(int(share * length * av.time_base), any_frame=False, backward=True)
-                frame = next(container.decode(stream), None)
+                frame = _frame_at(container, stream, begin + share * length)
                 if frame is not None:
                     found.append(picture_hash(frame.to_ndarray(format="gray").astype(np.uint8)))
             return found
     except (OSError, av.FFmpegError, IndexError, ValueError) as error:
         raise FormatError(f"{path.name} cannot be read as a video: {error}.") from error
+
+
+def _frame_at(container: Any, stream: Any, seconds: float) -> Any:
+    """The frame on the screen at a moment. A seek ends on a key frame before it, and where those lie is a matter of the
+    encoding: from there it is decoded on."""
+    import av
+
+    container.seek(max(0, int(seconds * av.time_base)), any_frame=False, backward=True)
+    shown = None
+    for frame in container.decode(stream):
+        if shown is not None and frame.time is not None and frame.time > seconds + 1e-6:
+            break
+        shown = frame
+    return shown
 
 
 def in_folder(folder: Path) -> Mapping[str, Path]:
