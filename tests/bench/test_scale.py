@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import statistics
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -15,8 +16,8 @@ from ml.questions.taxonomy import CATEGORIES
 from tests.bench.conftest import Browser, Server
 from tests.figures import Record
 from webapp.accounts.models import Membership, User
-from webapp.bench import answering, services
-from webapp.library.models import Project
+from webapp.bench import answering, services, views_judge
+from webapp.library.models import Project, Video
 
 pytestmark = [pytest.mark.bench, pytest.mark.django_db(transaction=True)]
 VIDEOS, EVENTS, QUESTIONS = 46_158, 245_000, 290_000
@@ -54,6 +55,10 @@ SELECT gen_random_uuid(), %(project)s, v.id, q, (%(categories)s::text[])[1 + q %
     'answering' WHEN q %% 20 < 17 THEN 'disputed' WHEN q %% 20 < 19 THEN 'draft' ELSE 'rejected' END, 1, q %% 97 = 0,
     '', 0, 'Who follows at ' || q || '.0 s?', 1, now(), now()
 FROM generate_series(1, %(questions)s) q JOIN v ON v.n = 1 + q %% %(videos)s;
+INSERT INTO bench_clip (id, video_id, start, "end", rendering, blur_faces, person_map, recipe, ready, error, facts,
+    created)
+SELECT gen_random_uuid(), id, 0, 90, 'tags', false, '{}', md5(id::text), true, '', '{}', now() FROM library_video;
+UPDATE bench_question q SET clip_id = c.id FROM bench_clip c WHERE c.video_id = q.video_id AND q.number %% 500 > 0;
 INSERT INTO bench_answer (id, question_id, round, user_id, chosen, special, "order", seconds, created)
 SELECT gen_random_uuid(), q.id, 1, u.id, '["b"]', '', '[]', 9, now()
 FROM bench_question q JOIN accounts_user u ON
@@ -118,9 +123,23 @@ def test_the_bench_at_the_size_of_grasp(server: Server, figure: Record) -> None:
         "questions, disputed": "/api/v1/projects/grasp/questions?state=disputed",
         "questions, one category, stale": "/api/v1/projects/grasp/questions?category=mutual_gaze&stale=1",
         "questions, by words": "/api/v1/projects/grasp/questions?q=at+77123",
+        "questions, words of none": "/api/v1/projects/grasp/questions?q=nobody+said+so",
+        "questions, all stale": "/api/v1/projects/grasp/questions?stale=1",
+        "questions, of one source": "/api/v1/projects/grasp/questions?source=show+3",
+        "questions, of one video": "/api/v1/projects/grasp/questions?source=clip-46123",
+        "questions, of one video by category": "/api/v1/projects/grasp/questions?source=clip-77.mp4&sort=category",
+        "questions, of no source": "/api/v1/projects/grasp/questions?source=nowhere",
+        "questions, stale of one source": "/api/v1/projects/grasp/questions?source=show+3&stale=1&state=draft",
+        "questions, last page": "/api/v1/projects/grasp/questions?sort=-category&before=group_attention.9",
+        "releases": "/p/grasp/bench/releases/",
+        "bench page, one source": "/p/grasp/bench/?source=show+3",
     }
+    Video.objects.filter(project=project, name__startswith="clip-77").update(doubted=1)  # 1,111 videos in doubt
     for name, path in pages.items():
         figure(f"{name}, {QUESTIONS} questions, p95", p95(browser, path), "ms", budget=100)
+    judged = views_judge._disputed(project, cora)
+    for name, read in (("next", lambda: judged.order_by("number").first()), ("count of", judged.count)):
+        figure(f"{name} disputed, {QUESTIONS} questions, p95", p95_of(read), "ms", budget=100)
     for who, name in ((bob, "half of it answered"), (bea, "nothing answered")):
         times = []
         for _ in range(20):
@@ -133,11 +152,18 @@ def test_the_bench_at_the_size_of_grasp(server: Server, figure: Record) -> None:
 
 
 def p95(browser: Any, path: str) -> float:
+    def ask() -> None:
+        status, _ = browser.ask("GET", path)
+        assert status == 200, path
+
+    return p95_of(ask)
+
+
+def p95_of(act: Callable[[], Any]) -> float:
     times = []
     for turn in range(23):
         start = time.perf_counter()
-        status, _ = browser.ask("GET", path)
-        assert status == 200, path
+        act()
         if turn >= 3:
             times.append((time.perf_counter() - start) * 1000)
     return statistics.quantiles(times, n=20)[18]

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.db.models import BooleanField, Case, ExpressionWrapper, OuterRef, Q, QuerySet, Subquery, When
 
 from ml.questions.taxonomy import CATEGORIES
 from webapp.accounts.models import User
@@ -20,6 +20,7 @@ from webapp.library.models import Project, Video
 
 PAGE_SIZE = 50
 COUNT_LIMIT = 2_000
+FEW_VIDEOS = 200  # whose questions are looked up rather than met on the way
 DIFFICULTIES = ("easy", "medium", "hard")
 STATE_WORDS = {
     "draft": "Draft",
@@ -146,7 +147,7 @@ class Page:
 
 
 def filtered(project: Project, wanted: Wanted, *, blind: bool) -> QuerySet[Question]:
-    """The project's questions that fit the filters, in no order."""
+    """The project's questions that fit the filters, but for the source (see `_of_source`), in no order."""
     found = Question.objects.filter(project=project)
     same = {"category": wanted.category, "difficulty": wanted.difficulty, "origin": wanted.origin}
     found = found.filter(**{name: value for name, value in same.items() if value})
@@ -158,9 +159,6 @@ def filtered(project: Project, wanted: Wanted, *, blind: bool) -> QuerySet[Quest
         number = wanted.text.lstrip("#")
         plain = number.isascii() and number.isdigit() and len(number) < 10
         found = found.filter(words | Q(number=int(number)) if plain else words)
-    if wanted.source:
-        source = wanted.source
-        found = found.filter(Q(video__source_recording__icontains=source) | Q(video__name__icontains=source))
     if wanted.stale:
         # with the videos' ids at hand, indexes find both kinds; joined, neither
         videos = list(Video.objects.filter(project=project, doubted__gt=0).values_list("id", flat=True))
@@ -169,12 +167,34 @@ def filtered(project: Project, wanted: Wanted, *, blind: bool) -> QuerySet[Quest
     return found
 
 
-def question_page(project: Project, wanted: Wanted, *, blind: bool, size: int = PAGE_SIZE) -> Page:
-    """One page of the list: two queries, a third where stale ones are asked for. `blind`: for somebody who may not see
-    whether a question is disputed.
+def _of_source(found: QuerySet[Question], project: Project, source: str) -> tuple[QuerySet[Question], Any]:
+    """Questions whose video is named so, or is of a recording named so: as they are counted, and as a page of them is
+    read. One query looks for the videos.
+
+    Of few videos the questions are looked up. Of many, they are counted video by video up to the limit; but for a page
+    the questions are gone through in the list's order, and the video of each is looked at until the page is full:
+    nobody sorts what is thrown away.
     """
-    found = filtered(project, wanted, blind=blind)
-    count = found[: COUNT_LIMIT + 1].count()
+    named = Q(source_recording__icontains=source) | Q(name__icontains=source)
+    here = Video.objects.filter(named, project=project)
+    videos = list(here.values_list("id", flat=True)[: FEW_VIDEOS + 1])
+    if len(videos) <= FEW_VIDEOS:
+        of_few = found.filter(video__in=videos)
+        return of_few, of_few
+    fits = Case(When(named, then=True), default=False, output_field=BooleanField())
+    looked_at = Subquery(Video.objects.filter(id=OuterRef("video_id")).values_list(fits)[:1])
+    return found.filter(video__in=here.values("id")), found.annotate(of_source=looked_at).filter(of_source=True)
+
+
+def question_page(project: Project, wanted: Wanted, *, blind: bool, size: int = PAGE_SIZE) -> Page:
+    """One page of the list: two queries, and one more each where stale ones or a source are asked for.
+
+    `blind`: for somebody who may not see whether a question is disputed.
+    """
+    counted = found = filtered(project, wanted, blind=blind)
+    if wanted.source:
+        counted, found = _of_source(found, project, wanted.source)
+    count = counted[: COUNT_LIMIT + 1].count()
     column, falls = SORTS[wanted.sort]
     at = _read_cursor(wanted.before or wanted.after, column)
     back = bool(wanted.before) and at is not None

@@ -30,7 +30,7 @@ from ml.questions.lint.findings import CODES
 from webapp.accounts.models import User
 from webapp.bench import freezing, services
 from webapp.bench.linting import OPEN_CODES
-from webapp.bench.models import DOUBTED, Bench, Question, Release, ReleaseItem
+from webapp.bench.models import Bench, Question, Release, ReleaseItem
 from webapp.events.services import storable
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
@@ -154,14 +154,18 @@ def releasable(project: Project) -> Any:
 
 
 def left_out(project: Project) -> dict[str, int]:
-    """Accepted questions that cannot be released now, by why."""
-    stale = Q(stale=True) | DOUBTED
-    counts: dict[str, int] = accepted(project).aggregate(
-        # in this order: a later filter's "stale" would be taken for an earlier count of that name
-        no_clip=Count("id", filter=~stale & (Q(clip=None) | Q(clip__ready=False))),
-        stale=Count("id", filter=stale),
-    )
-    return counts
+    """Accepted questions that cannot be released now, by why. Four queries, each of them after what is rare."""
+    found = accepted(project)
+    standing = found.standing()
+    return {
+        "no_clip": standing.filter(clip=None).count() + standing.filter(clip__ready=False).count(),
+        "stale": found.filter(stale=True).count() + found.in_doubt().filter(video__project=project).count(),
+    }
+
+
+def ready(project: Project, left_out: Mapping[str, int]) -> int:
+    """How many accepted questions are not left out: counted this way, nobody looks at each of them."""
+    return accepted(project).count() - sum(left_out.values())
 
 
 def _why_nothing(project: Project) -> str:

@@ -42,10 +42,11 @@ def index(request: HttpRequest, slug: str) -> HttpResponse:
         except Refused as refused:
             form.add_error(refused.field if refused.field in form.fields else None, refused.sentence)
     rows = releases.listing(project)
+    left_out = releases.left_out(project)
     context = {
         "releases": rows,
-        "ready": releases.releasable(project).count(),
-        "left_out": releases.left_out(project),
+        "ready": releases.ready(project, left_out),
+        "left_out": left_out,
         "next_number": rows[0].number + 1 if rows else 1,
         "form": form,
         "jobs": live_jobs(project),

@@ -126,7 +126,11 @@ def test_pages_forward_and_back_hold_every_question_once(people: SimpleNamespace
         assert back == right, sort
 
 
-def test_filters_stand_in_the_address(people: SimpleNamespace, asked_about: Video, as_user: Any) -> None:
+@pytest.mark.parametrize("few", [0, 200], ids=["many videos", "few videos"])
+def test_filters_stand_in_the_address(
+    people: SimpleNamespace, asked_about: Video, as_user: Any, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "FEW_VIDEOS", few)
     rows = fill(asked_about, 32)
     Question.objects.filter(number=3).update(stale=True, stale_why="Person 2 is no longer leader.")
     Video.objects.filter(id=asked_about.id).update(source_recording="Studio B")
@@ -140,6 +144,7 @@ def test_filters_stand_in_the_address(people: SimpleNamespace, asked_about: Vide
     assert numbers(client, "?difficulty=hard&origin=human") == right(difficulty="hard", origin="human")
     assert numbers(client, "?stale=1") == [3]
     assert numbers(client, "?source=studio+b&state=draft") == right(state="draft")
+    assert numbers(client, "?source=studio+c") == []
     assert numbers(client, "?q=it%2C+7") == [8]
     assert numbers(client, "?q=8") == [29, 19, 9, 8]  # "…, 28?" and so on, and the number
     page = client.get("/p/one/bench/?stale=1").content.decode()
