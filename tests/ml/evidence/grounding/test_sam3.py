@@ -199,3 +199,14 @@ def test_footage_without_frames_in_a_shot_finds_nothing(sam3: Sam3, video: Foota
     nowhere = replace(video, shots=[(0, 5)])
     found = sam3.ground(nowhere, QUERIES[:1], Window(np.array([20, 22]), np.ones(2, bool), (20, 23)), progress=print)
     assert found.status == {"phrase-1": "empty"} and not len(found.looked)
+
+
+def test_pictures_come_once_and_in_order_although_the_model_holds_them_back(sam3: Sam3) -> None:
+    """The released configuration holds back 15, in which it drops what it does not see again."""
+    engine: Any = sam3.engine
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("hotstart_delay", 4), ("hotstart_unmatch_thresh", 2), ("hotstart_dup_thresh", 2)):
+            patch.setattr(engine.model, name, value)
+        for count in (2, 4, 7):
+            pictures = iter([np.full((90, 160, 3), 30 * k, np.uint8) for k in range(count)])
+            assert [seen.position for seen in engine.look(pictures, ["man"])] == list(range(count))
