@@ -36,11 +36,11 @@ demo: $(STAMP)/run  ## Set up, import and perceive the demo clip, stay up until 
 up: $(STAMP)/run  ## Set up and start the studio (ARGS="--port 9000 --data DIR")
 	@$(PYTHON) manage.py up $(ARGS)
 
-test: $(STAMP)/dev  ## Set up and run all tests but the long ones (ARGS are pytest's)
+test: $(STAMP)/dev $(STAMP)/ml  ## Set up and run all tests but the long ones, two at a time (ARGS are pytest's)
 	@bash requirements/chromium.sh
-	@$(PYTHON) -m pytest $(ARGS)
+	@$(PYTHON) -m pytest -n 2 --dist loadfile $(ARGS)
 
-test-long: $(STAMP)/dev  ## The tests that take minutes
+test-long: $(STAMP)/dev $(STAMP)/ml  ## The tests that take minutes
 	@bash requirements/chromium.sh
 	@$(PYTHON) -m pytest -m long --timeout 1800 $(ARGS)
 

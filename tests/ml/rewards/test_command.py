@@ -60,7 +60,8 @@ def test_explain_marks_every_mention(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "arguments", "sentence"),
     [
-        ("", [], "rows.jsonl holds no row."),
+        ("", [], "rows.jsonl is empty."),
+        ("[]", [], "rows.jsonl holds no row."),
         ("{", [], "not valid JSON"),
         ('{"completion": 1}\n', [], "completion: expected text, found 1."),
         ('{"completion": ""}\n', ["--reward", "nonsense"], "There is no reward 'nonsense'; there are accuracy"),
