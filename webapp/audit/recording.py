@@ -174,7 +174,7 @@ def left(audit: Audit) -> list[UUID]:
     """Responses with work to do, in order: those that wait, and those with a claim whose verdict is an error."""
     broken = MachineVerdict.objects.filter(claim__response=OuterRef("id"), reprompt=None, name="error")
     rows = Response.objects.filter(audit=audit).filter(Q(state=Response.State.WAITING) | Exists(broken))
-    return list(rows.order_by("video", "position").values_list("id", flat=True))
+    return list(rows.order_by("position").values_list("id", flat=True))
 
 
 def settled(response: Response) -> list[str]:

