@@ -77,7 +77,7 @@ def parsed(text: str, letters: str = answers.LETTERS) -> Parsed:
     cut = _merged([*answered, *((tag.start, tag.end) for tag in tags)])
     spans = _without(_merged([(0, len(text))] if whole else inside), cut)
     spans, lines = _without_answer_lines(text, spans)
-    answer = text[slice(*answered[-1])].strip() if answered else ""
+    answer = next((words for a, b in reversed(answered) if (words := text[a:b].strip())), "")
     if not answer:
         outside = lines or ([] if whole else _answer_lines(text))
         answer = _after_mark(text[slice(*outside[-1])]) if outside else ""

@@ -280,7 +280,9 @@ class _Tagger:
             return "N" if "NOUN" in found or not found else "J" if "ADJ" in found else "A"
         if form == "ing":
             before = self._before(at)
-            if before >= 0 and self.tags[before] in ("D", "Q") and "NOUN" in found:
+            attribute = before >= 0 and self.tags[before] == "N" and "ADJ" in lexicon.kinds(self.words[before])
+            nominal = before >= 0 and (attribute or self.tags[before] in ("D", "Q", "J", "E")) and "NOUN" in found
+            if nominal and not self._noun_like(self._next(at)):
                 return "N"
             return "G"
         if form == "part":
