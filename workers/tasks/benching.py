@@ -58,7 +58,7 @@ def generate(attempt: Attempt) -> None:
 
 
 def prove(attempt: Attempt) -> None:
-    from webapp.bench import proving
+    from webapp.bench import clips, proving
 
     videos = [video for video in videos_of(attempt) if video.has_questions and ready(video)]
     counts = {"videos": len(videos), "proofs": 0, "standing": 0, "fell": 0, "rose": 0}
@@ -69,6 +69,8 @@ def prove(attempt: Attempt) -> None:
         counts["standing"] += result.standing
         counts["fell"] += len(result.fell)
         counts["rose"] += len(result.rose)
+        clips.recut(video)
+        clips.sweep(video)
     attempt.progress("prove", 1.0)
     attempt.finish(counts, lambda: jobs.forget_done(like=attempt.job) if attempt.job.video_id else None)
 

@@ -6,11 +6,15 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
+from django.utils import timezone
 
-from tests.webapp.factories import make_person, make_run, make_tracklet
+from tests.webapp.factories import edit, make_person, make_run, make_tracklet
 from tests.webapp.runs import make_filmed_video
+from webapp.bench import clips
 from webapp.bench.clips import appearances, ensure_clip, follow_clip, stored_clock
-from webapp.bench.models import Bench, Clip, Question
+from webapp.bench.models import Bench, Clip, Question, Release, ReleaseItem
 from webapp.jobs.models import Job
 from webapp.lib.errors import Refused
 from webapp.library.models import Video
@@ -155,3 +159,39 @@ def test_clips_go_with_their_video(film: Video, django_capture_on_commit_callbac
 def test_a_clock_that_is_not_there_yet_is_an_error(film: Video) -> None:
     with pytest.raises(FileNotFoundError):
         stored_clock(ensure_clip(question=ask(film, 200, 250), bench=bench_of(film)))
+
+
+def test_an_accepted_questions_clip_is_cut_again_after_a_merge(film: Video, people: SimpleNamespace) -> None:
+    question = ask(film, 100, 150)
+    bench = bench_of(film)
+    old = clips.ensure_clip(question=question, bench=bench)
+    assert clips.recut(film) == 0  # a draft's clip is cut when somebody needs it
+    Question.objects.filter(id=question.id).update(state="accepted")
+    assert clips.recut(film) == 0  # and this one is right
+    first, second, *_ = film.persons.order_by("number")
+    edit(film, people.alice, "person.merge", second.id, second.version, into=str(first.id))
+    assert clips.recut(Video.objects.get(id=film.id)) == 1
+    question.refresh_from_db()
+    assert question.clip is not None and question.clip_id != old.id
+    assert str(second.id) not in question.clip.person_map.values()
+    assert Job.objects.filter(kind="clip", parameters__clip=str(question.clip_id)).exists()
+
+
+def test_clips_that_nothing_needs_are_removed_with_their_files(film: Video) -> None:
+    """One is asked about, one is released, one is being cut, one is new; the fifth goes."""
+    made = {}
+    for n, name in enumerate(("asked", "released", "cutting", "new", "unused")):
+        made[name] = Clip.objects.create(video=film, start=n, end=n + 9, rendering="clean", recipe=name * 8, ready=True)
+        default_storage.save(f"{made[name].folder}/clip.mp4", ContentFile(b"x"))
+    Clip.objects.exclude(id=made["new"].id).update(created=timezone.now() - clips.SPARED * 2)
+    Question.objects.filter(id=ask(film, 100, 150).id).update(clip=made["asked"])
+    release = Release.objects.create(project=film.project, number=1, sha256="")
+    item = {"provenance": {"video": str(film.id)}, "clip": {"recipe": made["released"].recipe}}
+    ReleaseItem.objects.create(release=release, position=1, question_version=1, item=item, sha256="")
+    Job.objects.create(project=film.project, video=film, kind="clip", queue="cpu",
+                       parameters={"clip": str(made["cutting"].id)})  # fmt: skip
+    assert clips.sweep(film) == 1 and clips.sweep(film) == 0
+    for name, clip in made.items():
+        there = name != "unused"
+        assert Clip.objects.filter(id=clip.id, ready=True).exists() is there, name
+        assert default_storage.exists(f"{clip.folder}/clip.mp4") is there, name
