@@ -7,7 +7,8 @@ type, with and without masks, are there.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 from uuid import uuid4
 
@@ -23,6 +24,7 @@ from webapp.audit.services import Draft
 from webapp.lib import storage
 from webapp.library.models import Video
 
+Shape = tuple[float, float, float, float]  # of an ellipse: middle, half width, half height, in shares of the picture
 SIZE = (180, 320)
 START, END = 25, 275
 RATE = 25
@@ -52,7 +54,6 @@ class Plan:
     question: str = "Who does Person 2 look at when the cup is moved?"
     correct: bool = False
     raters: int = 2
-    more: dict[str, Any] = field(default_factory=dict)
 
 
 def text_of(plan: Plan) -> tuple[str, list[tuple[int, int]]]:
@@ -90,6 +91,15 @@ def claims_of(plan: Plan) -> tuple[Claim, ...]:
     return tuple(found)
 
 
+@cache
+def drawn(x: float, y: float, wide: float, high: float) -> tuple[str, list[float], int]:
+    """Counts, box and area of an ellipse."""
+    mask = ellipse(x, y, wide, high)
+    ys, xs = np.nonzero(mask)
+    box = [xs.min() / SIZE[1], ys.min() / SIZE[0], (xs.max() + 1) / SIZE[1], (ys.max() + 1) / SIZE[0]]
+    return coco_rle.encode(mask).decode(), [round(float(v), 4) for v in box], int(mask.sum())
+
+
 def ellipse(x: float, y: float, wide: float, high: float) -> NDArray[np.bool_]:
     ys, xs = np.mgrid[: SIZE[0], : SIZE[1]]
     return ((xs - x * SIZE[1]) / (wide * SIZE[1])) ** 2 + ((ys - y * SIZE[0]) / (high * SIZE[0])) ** 2 <= 1
@@ -104,19 +114,14 @@ def looked_at(at: float | None, count: int) -> tuple[list[int], list[bool]]:
     return frames, [frame < first + RATE for frame in frames]
 
 
-def columns(rows: list[tuple[str, int, int, int, NDArray[np.bool_]]]) -> dict[str, Any]:
-    """`rows`: query, object, frame, person, mask."""
-    masks = [mask for *_, mask in rows]
-    boxes = []
-    for mask in masks:
-        ys, xs = np.nonzero(mask)
-        box = [xs.min() / SIZE[1], ys.min() / SIZE[0], (xs.max() + 1) / SIZE[1], (ys.max() + 1) / SIZE[0]]
-        boxes.append([round(float(v), 4) for v in box])
+def columns(rows: list[tuple[str, int, int, int, Shape]]) -> dict[str, Any]:
+    """`rows`: query, object, frame, person, ellipse."""
+    masks = [drawn(*shape) for *_, shape in rows]
     return {
         "size": list(SIZE), "query": [row[0] for row in rows], "object": [row[1] for row in rows],
         "frame": [row[2] for row in rows], "person": [row[3] for row in rows], "score": [0.87] * len(rows),
-        "tracker_score": [None] * len(rows), "box": boxes, "area": [int(mask.sum()) for mask in masks],
-        "kind": ["mask"] * len(rows), "counts": [coco_rle.encode(mask).decode() for mask in masks],
+        "tracker_score": [None] * len(rows), "box": [mask[1] for mask in masks], "area": [mask[2] for mask in masks],
+        "kind": ["mask"] * len(rows), "counts": [mask[0] for mask in masks],
     }  # fmt: skip
 
 
@@ -131,17 +136,17 @@ def ground(response: Response, claim: Claim, verdict: str, plan: Plan) -> Found 
     rows = []
     for number in range(1, plan.objects + 1):
         person = claim.persons[0] if claim.persons else -1
-        place = (person if person > 0 else 2.5) + 0.35 * (number - 1)
+        place = ((person if person > 0 else 2.5) + 0.35 * (number - 1)) % 4.4
         for frame in hit:
-            mask = ellipse(place / 5 + 0.0006 * (frame - START), 0.55, 0.07, 0.33 if person > 0 else 0.12)
-            rows.append(("phrase-1", number, frame, person, mask))
+            shape = (place / 5 + 0.0006 * (frame - START), 0.55, 0.07, 0.33 if person > 0 else 0.12)
+            rows.append(("phrase-1", number, frame, person, shape))
     queries = [query("phrase-1", phrase.text, "phrase", hit, rows, verdict)]
     if phrase.text != phrase.head:
         queries.append(query("category-1", phrase.head, "category", hit, [], verdict))
         rows += [("category-1", *row[1:]) for row in rows if row[0] == "phrase-1"]
     if phrase.negative:
         stray = frames[-1:]
-        rows += [("negative-1", 1, frame, -1, ellipse(0.8, 0.2, 0.06, 0.1)) for frame in stray]
+        rows += [("negative-1", 1, frame, -1, (0.8, 0.2, 0.06, 0.1)) for frame in stray]
         queries.append(query("negative-1", phrase.negative, "negative", stray, [], verdict))
     rows.sort(key=lambda row: row[:3])
     name = f"{claim.id}.json"
@@ -160,8 +165,8 @@ def query(id: str, text: str, role: str, frames: list[int], rows: list[Any], ver
     unknown = verdict == "not_in_vocabulary"
     best = None
     if rows:
-        _, number, frame, _, mask = rows[len(rows) // 2]
-        best = {"frame": frame, "object": number, "box": columns([("q", 1, frame, -1, mask)])["box"][0], "score": 0.87}
+        _, number, frame, _, shape = rows[len(rows) // 2]
+        best = {"frame": frame, "object": number, "box": drawn(*shape)[1], "score": 0.87}
     return {
         "id": id, "text": text, "role": role, "person": None,
         "status": "not_in_vocabulary" if unknown else "ok" if frames else "empty",

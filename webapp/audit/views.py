@@ -19,6 +19,7 @@ from webapp.accounts.models import User
 from webapp.accounts.pages import page, post_only
 from webapp.audit import forms, queries, services
 from webapp.audit.access import audit_by_number
+from webapp.exchange import responses
 from webapp.lib.errors import Refused, Stale
 from webapp.library.models import Project, Video
 
@@ -69,12 +70,10 @@ def new(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _imported(request: HttpRequest, project: Project, wanted: dict[str, Any]) -> HttpResponse:
-    from webapp.exchange import responses
-
     user = cast(User, request.user)
     file: UploadedFile = wanted.pop("file")
     with tempfile.TemporaryDirectory(prefix="sightline-responses-") as folder:
-        path = Path(folder) / f"responses{responses.suffix_of(file.name or '')}"
+        path = Path(folder) / responses.copy_name(file.name or "")
         with path.open("wb") as copy:
             for chunk in file.chunks():
                 copy.write(chunk)
@@ -96,10 +95,10 @@ def audit(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     found, role = audit_by_number(request.user, slug, number, "view")
     user = cast(User, request.user)
     row = queries.audit_row(found, user, role)
-    responses = queries.response_list(found, user, role)
+    listed = queries.response_list(found, user, role)
     only = request.GET.get("show", "")
     only = only if only in SHOWN else "all"
-    fitting = [one for one in responses if fits(one, only)]
+    fitting = [one for one in listed if fits(one, only)]
     first = _first(request.GET.get("from", ""), len(fitting))
     context = {
         "audit": found,
@@ -110,7 +109,7 @@ def audit(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "earlier": max(0, first - PAGE) if first else None,
         "later": first + PAGE if first + PAGE < len(fitting) else None,
         "only": only,
-        "tallies": [(name, WORDS[name], sum(fits(one, name) for one in responses)) for name in SHOWN],
+        "tallies": [(name, WORDS[name], sum(fits(one, name) for one in listed)) for name in SHOWN],
         "summariser_words": forms.SUMMARISER_WORDS.get(row["summariser"], row["summariser"]),
         "grounder_words": forms.GROUNDER_WORDS.get(row["grounder"], row["grounder"]),
         "form": forms.SettingsForm(initial={"name": found.name, "raters": found.raters, "version": found.version}),

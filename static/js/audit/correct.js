@@ -10,7 +10,7 @@ import { keyOf } from "./masks.js";
 import { tint } from "./paint.js";
 import { plural } from "./words.js";
 
-const RADII = [1, 2, 3, 5, 8, 12, 18, 27, 40];
+const RADII = [1, 2, 3, 5, 8, 12, 18, 27, 40]; // of the brush, where masks are 320 pixels wide
 const REACH = 8; // looked-at frames on either side that a corrected mask is carried to
 const CLOSE_PX = 9; // how near its first corner a click closes a polygon
 
@@ -38,7 +38,7 @@ export class Corrector {
   }
 
   get radius() {
-    return RADII[this.size];
+    return (RADII[this.size] * (this.masks?.size[1] ?? 320)) / 320;
   }
 
   toggle(on = !this.on) {
@@ -109,6 +109,8 @@ export class Corrector {
 
   // ---- Steps ----
 
+  #blank = null;
+
   #row() {
     return this.masks?.row(this.query, this.object, this.player.frame) ?? null;
   }
@@ -117,7 +119,9 @@ export class Corrector {
     const { masks } = this;
     const row = this.#row();
     if (row && row.kind === "mask") return masks.bitsOf(row);
-    return new Uint8Array(masks.size[0] * masks.size[1]);
+    const [height, width] = masks.size;
+    if (this.#blank?.length !== height * width) this.#blank = new Uint8Array(height * width);
+    return this.#blank;
   }
 
   /** Save what a tool made of this frame's mask. */
@@ -320,12 +324,21 @@ export class Corrector {
 
   // ---- Drawing ----
 
+  /** What is worked on, painted anew only when it changes. */
+  #picture() {
+    const bits = this.#stroke ?? this.#bits();
+    const fill = this.palette.warn;
+    if (this.#painted?.bits !== bits || this.#painted.fill !== fill)
+      this.#painted = { bits, fill, canvas: tint(bits, this.masks.size, { fill, alpha: 0.35 }) };
+    return this.#painted.canvas;
+  }
+  #painted = null;
+
   draw(pen, overlay) {
     const { masks } = this;
     if (!this.on || !masks) return;
     const { x, y, width, height } = overlay.rect;
-    const bits = this.#stroke ?? this.#bits();
-    pen.drawImage(tint(bits, masks.size, { fill: this.palette.warn, alpha: 0.35 }), x, y, width, height);
+    pen.drawImage(this.#picture(), x, y, width, height);
     const scale = width / masks.size[1];
     const colour = this.adding ? "#fff" : this.palette.danger;
     if (this.#path.length) {

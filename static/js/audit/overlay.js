@@ -167,9 +167,9 @@ export class MaskOverlay {
 }
 
 /** Box of a painted mask, in [0, 1] of the picture. */
-const boxOf = ({ canvas, left, top, size: [height, width] }) => [
-  left / width,
-  top / height,
-  (left + canvas.width) / width,
-  (top + canvas.height) / height,
+const boxOf = ({ left, top, width, height, size: [high, wide] }) => [
+  left / wide,
+  top / high,
+  (left + width) / wide,
+  (top + height) / high,
 ];

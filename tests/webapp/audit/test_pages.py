@@ -34,8 +34,10 @@ def test_an_open_audit_is_listed_for_reviewers_only(scene: made.Scene, people: S
 def test_pages_of_an_open_audit_tell_no_verdict(scene: made.Scene, people: SimpleNamespace, as_user: Any) -> None:
     """Neither what another person said, nor the machine, nor whether the answer is right."""
     rating.take(response=scene.response, user=people.cora)
-    said = {"id": scene.claims[0].id, "version": None, "verdict": "contradicted", "reason": "Of all things."}
-    rating.say(claim=scene.claims[0], user=people.cora, **said)
+    claim = scene.claims[0]
+    rating.say(
+        claim=claim, user=people.cora, id=claim.id, version=None, verdict="contradicted", reason="Of all things."
+    )
     for address in (
         "/p/one/audits/",
         "/p/one/audits/1/",
