@@ -15,9 +15,11 @@ from typing import Any
 
 from ml.evidence.grounding import registry as grounders
 from ml.evidence.grounding import sam3_weights
+from ml.evidence.grounding.looking import DETECTOR
 from ml.evidence.summarisers import registry as summarisers
 from ml.perception import registry as perception
 from ml.perception.gestures import registry as gestures
+from ml.perception.masks.masker import BACKENDS as MASKING
 from ml.weights import cache
 from ml.weights.manifest import MODELS
 
@@ -108,8 +110,9 @@ def by_manifest(kind: str, name: str, version: str, models: tuple[str, ...]) -> 
 
 def by_loading(kind: str, name: str, made: Any, load: Callable[[Any], Any] = lambda made: made()) -> Backend:
     """A backend that says by itself what it lacks when it is made."""
+    loaded: Any = None
     try:
-        load(made)
+        loaded = load(made)
         ready, state = True, "Ready."
     except (ValueError, OSError) as error:  # MissingWeights among them
         ready, state = False, " ".join(str(error).split())
@@ -118,9 +121,11 @@ def by_loading(kind: str, name: str, made: Any, load: Callable[[Any], Any] = lam
         licence, weights = sam3_weights.LICENCE, sam3_files(name)
         state = f"{state.rstrip('.')}; {verified(name)}"
     elif kind == "grounder":
-        models = [model for model, about in MODELS.items() if "nanodet" in about.used_by or model == "selfie"]
+        models = [model for part in (*MASKING, DETECTOR) for model in perception.backend_class(part).weights]
         embedded = by_manifest(kind, name, made.version, tuple(models))
         licence, weights = embedded.licence, embedded.weights
+    elif kind == "summariser" and ready:
+        weights = dict.fromkeys(loaded.describe().get("weights", {}), True)
     return Backend(kind, name, made.version, licence, weights, ready, state)
 
 

@@ -25,7 +25,8 @@ Share = Callable[[float], None]  # share that is done, 0..1; may raise to stop (
 @dataclass(frozen=True)
 class Query:
     """One phrase to look for. `id` is unique in a call. `role`: the claim's phrase, its bare category, its negative
-    control, a person by number (`person` set, `text` empty: the mask of whoever bears it), or a human's other wording."""
+    control, a person by number (`person` set, `text` empty: the mask of whoever bears it), or a human's other
+    wording."""
 
     id: str
     text: str

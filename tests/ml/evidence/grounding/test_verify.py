@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -138,8 +139,6 @@ def test_random_weights_run_through_the_whole_check_and_do_not_pass(tmp_path: Pa
     from tests.ml.evidence.grounding import tiny
 
     weights = tiny.write(tmp_path / "weights", new_det_thresh=0.255)
-    import os
-
     home = tmp_path / "cache" / "sightline"
     home.mkdir(parents=True)
     for name in ("packages", verify.CLIP):
