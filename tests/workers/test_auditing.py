@@ -161,9 +161,9 @@ def test_a_reply_no_package_can_be_made_of_keeps_its_reason_and_the_raw_text(
     monkeypatch.setattr(Rules, "summarise", broken)
     audit = make_audit(video)
     job = do(audit)
-    assert job.state == "failed" and "1 of 2 responses" in job.error and "no JSON" in job.error
+    assert job.state == "failed" and "1 of 2 responses" in job.error and "the first is response 1" in job.error
     first, second = Response.objects.filter(audit=audit).select_related("package").order_by("position")
-    assert (first.state, second.state) == ("failed", "done")
+    assert (first.state, second.state) == ("failed", "done") and "no JSON" in first.error
     assert first.package.raw == "Sure! Here you go" and first.package.tree == {} and not first.claims.exists()
     monkeypatch.setattr(Rules, "summarise", summarise)
     assert do(audit).state == "done" and Response.objects.filter(audit=audit, state="done").count() == 2

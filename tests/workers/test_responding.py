@@ -78,9 +78,8 @@ def test_questions_are_answered_from_their_clips_and_what_was_paid_for_is_kept(
     assert (first.letters, first.key, first.correct, first.model) == (["B"], ["B"], True, "scripted-1")
     assert set(first.person_map) == {"0", "1"} and first.rendering == "tags"
     assert first.provenance["prompt"] and first.provenance["frames"]
-    words, pictures = [], []
-    for part in server.asked[0]["messages"][1]["content"]:
-        (words if part["type"] == "text" else pictures).append(part)
+    parts: list[dict[str, Any]] = server.asked[0]["messages"][1]["content"]
+    words, pictures = ([part for part in parts if (part["type"] == "text") is told] for told in (True, False))
     assert len(pictures) == len(first.provenance["frames"]) >= 2
     jpeg = base64.b64decode(pictures[0]["image_url"]["url"].partition(",")[2])
     assert jpeg[:2] == b"\xff\xd8" and "Who looks?" in words[0]["text"] and "B) Person 1" in words[0]["text"]

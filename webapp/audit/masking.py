@@ -219,7 +219,7 @@ def propagate(*, claim: Claim, user: User, id: UUID, query: str, object: int, fr
     A heuristic (`ml.evidence.interpolate`): no pixel of the picture is looked at. Frames on which the person said
     something already stay as they are. Raises Refused without a drawn mask.
     """
-    from ml.evidence import interpolate
+    from ml.evidence.interpolate import between
 
     wanted = sorted(set(frames))
     if not wanted or len(wanted) > MOST_ROWS:
@@ -238,7 +238,7 @@ def propagate(*, claim: Claim, user: User, id: UUID, query: str, object: int, fr
         said = {row.frame for row in mine}
         open_frames = [frame for frame in wanted if frame not in said]
         keys = {row.frame: row.counts.encode() for row in drawn}
-        shapes = interpolate.between(keys, open_frames, (size[0], size[1])) if open_frames else {}
+        shapes = between(keys, open_frames, (size[0], size[1])) if open_frames else {}
         edits = [
             Wanted(uuid5(id, str(frame)), query, object, frame, "draw", None, size, counts.decode())
             for frame, counts in sorted(shapes.items())

@@ -64,7 +64,7 @@ def audit(attempt: Attempt) -> None:
         return attempt.finish({"responses": 0, "done": 0, "failed": 0, "gone": 0, "claims": 0})
     summariser, grounder = summariser_of(wanted), grounder_of(wanted)
     counts = {"responses": len(ids), "done": 0, "failed": 0, "gone": 0, "claims": 0}
-    reasons: list[str] = []
+    unusable_ones: list[int] = []
     groups = by_video(ids)
     done = 0
     for video_id, responses in groups:
@@ -78,20 +78,22 @@ def audit(attempt: Attempt) -> None:
                     counts["gone"] += 1
                 except Unusable as broken:
                     counts["failed"] += 1
-                    reasons.append(broken.sentence)
+                    unusable_ones.append(broken.position)
                 done += 1
     attempt.progress("audit", 1.0)
-    if reasons:
-        raise Refused(f"{len(reasons)} of {len(ids)} responses could not be processed. The first: {reasons[0]}", "text")
+    if unusable_ones:
+        first = f"the first is response {unusable_ones[0]}"
+        raise Refused(f"{len(unusable_ones)} of {len(ids)} responses could not be processed; {first}.", "text")
     attempt.finish(counts)
 
 
 class Unusable(Exception):
-    """Nothing can be made of one response; its row says why."""
+    """Nothing can be made of one response, named by its position; its row says why, which the job must not: its log and
+    error outlive a video that is withdrawn."""
 
-    def __init__(self, sentence: str) -> None:
-        super().__init__(sentence)
-        self.sentence = sentence
+    def __init__(self, position: int) -> None:
+        super().__init__(position)
+        self.position = position
 
 
 class Share:
@@ -178,7 +180,7 @@ def one(
 
 def unusable(response: Response, sentence: str, raw: str = "") -> Unusable:
     recording.fail_response(response_id=response.id, error=sentence, raw=raw)
-    return Unusable(f"response {response.position}: {sentence}")
+    return Unusable(response.position)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,8 @@ from webapp.studio.errors import StudioError
 from webapp.studio.follow import follow
 from webapp.studio.output import write_json
 
+MOST_REASONS = 20
+
 
 class Command(StudioCommand):
     help = "Audit models' responses: split them into claims, look for each in the video, give machine verdicts."
@@ -48,7 +50,12 @@ class Command(StudioCommand):
             audit = made.audit
             known = f" ({made.known} were there already)" if made.known else ""
             self.screen.print(f"Audit {audit.number}, {audit.name}: {made.made} new responses{known}")
-            follow(services.request_audit(audit=audit, user=None).id, self.screen, look_after)
+            try:
+                follow(services.request_audit(audit=audit, user=None).id, self.screen, look_after)
+            except StudioError:
+                for broken in Response.objects.filter(audit=audit, state=Response.State.FAILED)[:MOST_REASONS]:
+                    self.screen.print(f"Response {broken.position}: {broken.error}", style="yellow")
+                raise
             found = outcome(audit)
             self.show(found)
             if options["json"]:
