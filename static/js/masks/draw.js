@@ -19,60 +19,72 @@ function channels(colour) {
   return known.get(colour);
 }
 
-/** First and last (exclusive) column and row of runs that go down the columns of a picture; null for no pixel. */
-function boundsOf(runs, height) {
-  let [left, right, top, bottom] = [Infinity, 0, height, 0];
-  let place = 0;
-  runs.forEach((length, k) => {
-    if (k % 2 && length) {
-      const [first, last] = [place, place + length - 1];
-      const [x0, x1] = [Math.floor(first / height), Math.floor(last / height)];
-      left = Math.min(left, x0);
-      right = Math.max(right, x1 + 1);
-      if (x0 !== x1) [top, bottom] = [0, height];
-      else [top, bottom] = [Math.min(top, first % height), Math.max(bottom, (last % height) + 1)];
-    }
-    place += length;
-  });
-  return right ? { left, right, top, bottom } : null;
-}
-
-/** One mask as a picture: {canvas, left, top, size}, or null where it has no pixel. `tint` and `rim`: opacities of the
- * inside and of its border. */
-export function painted(counts, size, colour, { tint = TINT, rim = RIM } = {}) {
-  const [height, width] = size;
-  const runs = runsOf(counts, height * width);
-  const bounds = boundsOf(runs, height);
-  if (!bounds) return null;
-  const { left, top } = bounds;
-  const [w, h] = [bounds.right - left, bounds.bottom - top];
-  const inside = new Uint8Array((w + 2) * (h + 2)); // a margin of one pixel all around
+/** The stretches of pixels inside, by column: columns[x] = [first, last (exclusive), first, last, ...]; and the box of
+ * all, null for no pixel. */
+function columnsOf(runs, [height, width]) {
+  const columns = Array.from({ length: width }, () => []);
+  const box = { left: width, right: 0, top: height, bottom: 0 };
   let place = 0;
   runs.forEach((length, k) => {
     if (k % 2)
       for (let p = place, end = place + length; p < end; ) {
         const x = Math.floor(p / height);
         const stop = Math.min(end, (x + 1) * height);
-        for (let y = p - x * height; p < stop; p++, y++) inside[(y - top + 1) * (w + 2) + x - left + 1] = 1;
+        const [first, last] = [p - x * height, stop - x * height];
+        columns[x].push(first, last);
+        box.left = Math.min(box.left, x);
+        box.right = Math.max(box.right, x + 1);
+        box.top = Math.min(box.top, first);
+        box.bottom = Math.max(box.bottom, last);
+        p = stop;
       }
     place += length;
   });
-  const canvas = new OffscreenCanvas(w, h);
+  return { columns, box: box.right ? box : null };
+}
+
+/** Call `paint(first, last)` for what of a stretch none of the neighbour's stretches covers. */
+function uncovered(first, last, neighbour, paint) {
+  let at = first;
+  for (let k = 0; k < neighbour.length && neighbour[k] < last; k += 2) {
+    if (neighbour[k + 1] <= at) continue;
+    if (neighbour[k] > at) paint(at, neighbour[k]);
+    at = neighbour[k + 1];
+  }
+  if (at < last) paint(at, last);
+}
+
+/** One mask as a picture: {canvas, left, top, width, height, size}, or null where it has no pixel. `tint` and `rim`:
+ * opacities of the inside and of its border. The canvas lies on its side, its rows are the picture's columns: that is
+ * how run lengths run, so whole stretches are filled at once. `drawMask` sets it upright. */
+export function painted(counts, size, colour, { tint = TINT, rim = RIM } = {}) {
+  const { columns, box } = columnsOf(runsOf(counts, size[0] * size[1]), size);
+  if (!box) return null;
+  const { left, top } = box;
+  const [width, height] = [box.right - left, box.bottom - top];
+  const canvas = new OffscreenCanvas(height, width);
   const pen = canvas.getContext("2d");
-  const image = pen.createImageData(w, h);
+  const image = pen.createImageData(height, width);
   const pixels = new Uint32Array(image.data.buffer); // little endian: alpha, blue, green, red
   const [r, g, b] = channels(colour);
   const base = (b << 16) | (g << 8) | r;
   const body = ((Math.round(tint * 255) << 24) | base) >>> 0;
   const edge = ((Math.round(rim * 255) << 24) | base) >>> 0;
-  const row = w + 2;
-  for (let y = 0; y < h; y++)
-    for (let x = 0, at = (y + 1) * row + 1; x < w; x++, at++)
-      if (inside[at])
-        pixels[y * w + x] =
-          inside[at - 1] && inside[at + 1] && inside[at - row] && inside[at + row] ? body : edge;
+  const nothing = [];
+  for (let x = left; x < box.right; x++) {
+    const row = (x - left) * height - top;
+    const paintRim = (first, last) => pixels.fill(edge, row + first, row + last);
+    const column = columns[x];
+    for (let k = 0; k < column.length; k += 2) {
+      const [first, last] = [column[k], column[k + 1]];
+      pixels.fill(body, row + first, row + last);
+      pixels[row + first] = pixels[row + last - 1] = edge;
+      uncovered(first, last, columns[x - 1] ?? nothing, paintRim);
+      uncovered(first, last, columns[x + 1] ?? nothing, paintRim);
+    }
+  }
   pen.putImageData(image, 0, 0);
-  return { canvas, left, top, size };
+  return { canvas, left, top, width, height, size };
 }
 
 /** Painted masks that are kept, those used longest ago go first. */
@@ -101,8 +113,9 @@ export function drawMask(pen, picture, rect, alpha = 1) {
   if (!picture) return;
   const { canvas, left, top, size } = picture;
   const [sx, sy] = [rect.width / size[1], rect.height / size[0]];
-  const before = pen.globalAlpha;
+  pen.save();
   pen.globalAlpha = alpha;
-  pen.drawImage(canvas, rect.x + left * sx, rect.y + top * sy, canvas.width * sx, canvas.height * sy);
-  pen.globalAlpha = before;
+  pen.transform(0, sy, sx, 0, rect.x + left * sx, rect.y + top * sy);
+  pen.drawImage(canvas, 0, 0);
+  pen.restore();
 }
