@@ -326,7 +326,8 @@ def joined(audited: Audited) -> masks_file.Masks | None:
         for one in audited.checked
         if one.grounded is not None
     ]
-    return masks_file.joined(parts) if parts else None
+    drawn = [part for part in parts if len(part.frame)] or parts[:1]  # an empty one need not have the grounder's size
+    return masks_file.joined(drawn) if drawn else None
 
 
 def line_of(one: Asked) -> dict[str, Any]:

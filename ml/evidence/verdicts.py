@@ -51,12 +51,14 @@ NEGATED: dict[Name, Name] = {
 REFUTING = ("unsupported", "contradicted", "wrong_person", "wrong_time")
 LOOKED = ("ok", "empty")  # of a query that was looked for
 SEEN_ONLY = ("person", "object", "scene")  # types of claims that a mask can bear out by itself
-# A claim about a person that says no more than that they are there. A word list, so a heuristic.
+# Word lists, so heuristics. PRESENCE without MORE: a claim about a person that says no more than that they are there.
+# OWNS: one that gives the person what it names.
 PRESENCE = re.compile(
     r"\b(?:visible|present|there (?:is|are)|appears?|is seen|are seen|can be seen|(?:in|on|into|enters?) (?:the )?"
     r"(?:picture|frame|screen|scene|shot|view|image|video))\b",
     re.IGNORECASE,
 )
+OWNS = re.compile(r"\b(?:wear\w*|wore|dressed|has|have|had|carr\w+|hold\w*|with)\b|['\u2019]s\b", re.IGNORECASE)
 MORE = re.compile(
     r"\b(?:wear\w*|dressed|tall\w*|short\w*|old\w*|young\w*|behind|beside|between|left|right|next)\b", re.I
 )
@@ -481,7 +483,8 @@ def _bearer(claim: Claim, phrase: Phrase) -> int | None:
     """The tag of whom the phrase's mask must lie on, if anybody's."""
     if phrase.person is not None:
         return phrase.person
-    return claim.persons[0] if claim.type == "person" and len(claim.persons) == 1 else None
+    own = claim.type == "person" and len(claim.persons) == 1 and OWNS.search(claim.text)
+    return claim.persons[0] if own else None
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -405,3 +405,10 @@ def test_gaze_events_are_read_with_their_members() -> None:
     assert judged(both, known=truth([mutual])).rule == "stated"
     assert judged(LOOKING, known=truth([mutual])).rule == "stated"  # who looks into somebody's eyes looks at them
     assert judged(LOOKING, known=truth([])).rule == "no_coverage"  # no mutual gaze does not mean no look
+
+
+def test_a_thing_beside_somebody_need_not_lie_on_them() -> None:
+    beside = claim("A cup is behind Person 1", "person", persons=(1,), phrase="cup", time=AT_2)
+    assert judged(beside, masks(("phrase-1", 1, INSIDE, 2, 0.9))).name == "supported"
+    given = replace(beside, phrases=(replace(beside.phrases[0], person=1),))
+    assert judged(given, masks(("phrase-1", 1, INSIDE, 2, 0.9))).name == "wrong_person"
