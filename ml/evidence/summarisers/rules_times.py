@@ -20,6 +20,7 @@ _SHARES = (
     (words.END, (1 - words.FIFTH, 1.0)),
     (words.THROUGHOUT, (0.0, 1.0)),
 )
+_MAY_SHARE = re.compile(r"end|begin|start|through|entire|whole|[\u3400-\u9fff]", re.IGNORECASE)
 _HAN = re.compile(r"[\u3400-\u9fff]")
 _POINTED = re.compile(r"(?:[(\[@~≈]|\bby|\bin\s+second|\bat\s+second|\bmoment|：|:)\s*$", re.IGNORECASE)
 _MARK = re.compile(r"^\s*(?:-?\s*mark\b|[)\]]|:(?!\d)|-\s|–|—|,?\s*when\b)", re.IGNORECASE)
@@ -75,7 +76,7 @@ def goes_on(sentence: str) -> bool:
 def stated(sentence: str, duration_s: float | None) -> list[ClaimTime]:
     """Every time that a sentence states, in order; spans count its characters."""
     found = [_time(one.low, one.high, one.start, one.end) for one in _read(sentence)]
-    for pattern, share in _SHARES:
+    for pattern, share in _SHARES if _MAY_SHARE.search(sentence) else ():
         for match in pattern.finditer(sentence):
             a, b = match.span()
             if duration_s is None:
