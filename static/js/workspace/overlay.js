@@ -12,6 +12,7 @@ const HANDLE_PX = 11;
 export class Overlay {
   #people = []; // what was drawn last: {person, record, box: [x0, y0, x1, y1] px, handle: [x, y] | null}
   #drag = null;
+  #seen = null; // {frame, by}: records of the sample that masks are moved from
 
   constructor({ canvas, stage, store, player, palette, glyphs, actions }) {
     Object.assign(this, { canvas, stage, store, player, palette, glyphs, actions });
@@ -85,6 +86,7 @@ export class Overlay {
     const frame = this.player.shown;
     const records = frame >= 0 ? this.samples?.at(frame) : null;
     this.#people = [];
+    this.#seen = null;
     if (!records) return;
     for (const record of records) {
       const id = this.store.personOf(record.track, frame);
@@ -119,7 +121,7 @@ export class Overlay {
     const reach = Math.max(1, frame - this.#sampleBefore(frame));
     const mask = this.masks.at(record.track, frame, reach);
     if (!mask) return;
-    const then = mask.frame === frame ? record : this.samples.at(mask.frame)?.find((one) => one.track === record.track);
+    const then = mask.frame === frame ? record : this.#seenAt(mask.frame).get(record.track);
     if (!then) return;
     this.masks.draw(pen, mask, {
       colour: this.palette.ofPerson(person),
@@ -128,6 +130,15 @@ export class Overlay {
       then: then.body,
       exact: mask.frame === frame,
     });
+  }
+
+  /** Everybody by track at a frame; people share the sample, so the last answer is kept. */
+  #seenAt(frame) {
+    if (this.#seen?.frame !== frame) {
+      const records = this.samples.at(frame) ?? [];
+      this.#seen = { frame, by: new Map(records.map((one) => [one.track, one])) };
+    }
+    return this.#seen.by;
   }
 
   /** The frame one and a half steps of the samples before another. */
