@@ -148,7 +148,7 @@ def who_shares_gaze_during(question: str, world: World) -> Ask | None:
     found = match(
         question,
         *clauses(rf"{W}\. Who takes? part in {GK} during this gesture\?"),
-        rf"which people take part in {GK} \(gaze\) during @ "
+        rf"which people take part in {GK} during @ "
         rf"{W}\?",
     )
     if not found:

@@ -81,7 +81,7 @@ ITEMS = {  # category, question, true options, false options; P1 is printed "Per
     "response": ("gaze_response_to_gesture", "Which gaze event involving P1 comes next, within 3 seconds, after the "
                  "giving gesture of P1 from 2.0 s to 4.0 s?",
                  ["Gaze following"], ["Mutual gaze", "Joint attention", "No gaze event"]),
-    "during": ("cross_modal_dynamics", "Which people take part in mutual gaze (gaze) during the giving gesture of P2 "
+    "during": ("cross_modal_dynamics", "Which people take part in mutual gaze during the giving gesture of P2 "
                "from 11.0 s to 13.0 s?", ["P3 and P4"],
                ["P1 and P2", "P1 and P3", "P2 and P4"]),
     "in most": ("cross_modal_dynamics", "Counting gaze events and gestures together, who is in most of them from 0.0 s "
