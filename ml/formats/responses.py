@@ -6,8 +6,9 @@ Own layout, one response a line; the fields marked ? may be missing:
      "question": str, "options": ["A) ..", ..]?, "answer": str?, "model": str, "text": str, "key": str?, "id": str?}
 
 `clip_start`, `clip_end`: seconds of the source video, 0 at its first presented frame; without them it is the whole
-video. `person_map`: printed tag -> person number or id. `answer` is the model's, read from the text where it is missing
-or empty; `key` is the right one. Fields beyond the layout are kept in `extra`.
+video. `person_map`: printed tag ("2", "P2" or "Person 2", kept as "2") -> person number or id.
+`answer` is the model's, read from the text where it is missing or empty; `key` is the right one. Fields beyond the
+layout are kept in `extra`.
 
 Also read, told apart by their fields:
 
@@ -38,7 +39,7 @@ from ml.formats import grasp_items
 from ml.formats import jsonfields as read_as
 from ml.formats.errors import FormatError
 from ml.formats.jsonstream import entries
-from ml.text import tags
+from ml.text import persons, tags
 
 RENDERINGS = ("clean", "tags", "grasp")
 OWN = (
@@ -315,11 +316,23 @@ def _person_map(value: Any) -> dict[str, int | str]:
     found: dict[str, int | str] = {}
     for tag, person in ({} if value is None else read_as.mapping(value, "person_map")).items():
         place = read_as.step("person_map", tag)
-        if not (tag.isascii() and tag.isdecimal() and len(tag) <= 9):
-            raise FormatError(f"{place}: a printed tag is a whole number.")
+        number = _tag(tag)
+        if number is None:
+            raise FormatError(f"{place}: a printed tag is a whole number, as in 2, P2 or Person 2.")
+        if number in found:
+            raise FormatError(f"{place}: tag {number} is there twice.")
         whole = isinstance(person, int) and not isinstance(person, bool)
-        found[tag] = read_as.whole(person, place) if whole else _named(person, place)
+        found[number] = read_as.whole(person, place) if whole else _named(person, place)
     return found
+
+
+def _tag(words: str) -> str | None:
+    """The number of a printed tag: "2", "P2", "Person 2"."""
+    if words.isascii() and words.isdecimal() and len(words) <= 9:
+        return str(int(words))
+    one = persons.mentions(words)
+    whole = len(one) == 1 and (one[0].start, one[0].end) == (0, len(words)) and len(one[0].numbers) == 1
+    return str(one[0].numbers[0]) if whole else None
 
 
 def _extra(tree: Mapping[str, Any], used: Iterable[str]) -> dict[str, Any]:

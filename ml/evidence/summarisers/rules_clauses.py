@@ -33,7 +33,8 @@ _BEFORE_JOINER = word_set(
 )
 _REACH = 16  # words that a look back or ahead goes at most, so that the work grows with the text's length only
 _TOKEN = re.compile(
-    r"[A-Za-z]+n['’]t\b|['’](?:s|re|ve|ll|d|m)\b|[A-Za-zÀ-ÿ]+(?:-[A-Za-zÀ-ÿ]+)*|[0-9]+(?:[.:,][0-9]+)*(?:st|nd|rd|th)?|\S"
+    r"[A-Za-z]+n['’]t\b|['’](?:s|re|ve|ll|d|m)\b|[A-Za-zÀ-ÿ]+(?:-[A-Za-zÀ-ÿ]+)*|"
+    r"[0-9]+(?:[.:,][0-9]+)*(?:st|nd|rd|th)?|\S"
 )
 _FOLLOWS_VERB = word_set(
     """
@@ -350,7 +351,7 @@ class _Tagger:
         if form == "base":
             pronoun = self.tags[before] == "M"
             sure = leaning != "noun" or self._object_follows(at) or (pronoun and self._verb_follows(at))
-            return "F" if plural and sure else nominal
+            return "F" if plural and (sure or not self._verb_later(at)) else nominal
         if form == "past":
             return "F"
         return "E" if word in _ATTACHED or self._finite_later(at) else "F"
@@ -361,7 +362,8 @@ class _Tagger:
 
     def _after_mark(self, at: int, word: str, form: str, nominal: str, before: int) -> str:
         if form == "base":
-            return nominal
+            several = any(tag == "N" and _plural(self.s, k) for k, tag in enumerate(self.tags[:before]))
+            return "F" if self.finite < 0 and several and lexicon.leaning(word) == "verb" else nominal
         if self.finite >= 0:
             return "F" if form == "s" and self._goes_on(at, word, before) else nominal
         if form == "s":
@@ -402,11 +404,15 @@ class _Tagger:
 
     def _verb_beside(self, joiner: int) -> int:
         at = joiner - 1
-        while at >= 0 and self.tags[at] not in ("F", "B", "G", "E"):
+        while at >= 0 and (self.tags[at] not in ("F", "B", "G", "E") or self._is_attribute(at)):
             at = at - 1 if joiner - at < 4 * _REACH else -1
         if at >= 0 and self.tags[at] in ("G", "E") and self.finite >= 0 and at - self.finite > 3:
             return self.finite  # "looks at the man sitting there and smiles"
         return at
+
+    def _is_attribute(self, at: int) -> bool:
+        """Whether a verb's form stands before a noun: "the steering wheel"."""
+        return at > 0 and self.tags[at] in ("G", "E") and self.tags[at - 1] in ("D", "J", "Q")
 
     def _rather_verb(self, at: int, word: str, joiner: int) -> bool:
         """Whether an -s form after a joiner is a verb rather than a plural."""
@@ -488,7 +494,7 @@ def _plural(s: Sentence, head: int) -> bool:
         return len(token.numbers) > 1
     if s.tags[head] in ("S", "M"):
         return token.word in lexicon.PLURAL_SUBJECTS or token.word in ("them", "us")
-    if token.word in ("people", "men", "women", "children"):
+    if token.word in ("people", "men", "women", "children") or token.word in lexicon.PLURAL_DETERMINERS:
         return True
     if lexicon.is_plural_noun(token.word) or token.word in ("others", "ones", "rest"):
         return True
@@ -674,8 +680,8 @@ def _noun_phrase(s: Sentence, at: int) -> int:
         else:
             break
         at += 1
-    if head < 0 and s.tag(begin) == "D" and at > begin + 1 and s.tag(at - 1) in ("J", "L"):
-        return at - 1  # "the other", "the first"
+    if head < 0 and s.tag(begin) == "D" and at > begin + 1 and s.tag(at - 1) in ("J", "L", "D"):
+        return at - 1  # "the other", "the first", "the two of them"
     return head
 
 

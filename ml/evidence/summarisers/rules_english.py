@@ -15,6 +15,7 @@ from ml.text import persons, times
 
 _APART = frozenset(["but", "whereas", "so", "because", "although", "though"])  # begin what is said in the writer's name
 _SEVERAL = frozenset(["they", "them", "their", "themselves"])
+_LOOK = frozenset(["gaze", "eyes", "look", "line"])  # whose is as good as who
 _ONE = frozenset(["he", "she", "him", "her", "his", "himself", "herself"])
 
 
@@ -87,7 +88,9 @@ def _parts(s: Sentence, inside: list[int]) -> tuple[tuple[int, ...], tuple[int, 
     if finite:
         tags = [at for at in before if s.tags[at] == "P" and not _in_phrase(s, at, first)]
         own = tuple(dict.fromkeys(n for at in tags for n in s.tokens[at].numbers))
-    after = [at for at in inside if at > verb and s.tags[at] == "P" and s.tag(at + 1) != "Q"]
+    after = [
+        at for at in inside if at > verb and s.tags[at] == "P" and (s.tag(at + 1) != "Q" or s.word(at + 2) in _LOOK)
+    ]
     targets: tuple[int, ...] = ()
     lead = ""
     if after:
@@ -144,6 +147,6 @@ def _negated_after(s: Sentence, verb: int, last: int) -> bool:
         if s.word(at) in _NOT and s.word(at + 1) not in ("to", "only"):
             return True
         at += 1
-    if s.word(at) in ("no", "nobody", "nothing", "none") and at < last:
+    if s.word(at) in ("no", "nobody", "nothing", "none", "neither") and at < last:
         return True
     return s.tag(at) in ("G", "E", "B") and at < last and s.word(at + 1) in ("no", "nobody", "nothing")

@@ -13,11 +13,13 @@ from ml.social.event import CAPTURE, FOLLOWING, JOINT, MUTUAL, SHIFT
 from ml.text import phrases
 
 _NO_TARGET = re.compile(
-    r"\b(?:away\s+from|past|instead\s+of|rather\s+than|next\s+to|beside|behind|near|in\s+front\s+of|(?:looks?|points?)\s+like)\s*$",
+    r"\b(?:away\s+from|past|instead\s+of|rather\s+than|next\s+to|beside|behind|near|"
+    r"in\s+front\s+of|(?:looks?|points?)\s+like)\s*$",
     re.IGNORECASE,
 )
 _AT = re.compile(
-    r"\b(?:at|to|toward|towards|into|on|watch(?:es|ed|ing)?|for|gives?|gave|giving|shows?|showed|showing|hands?|handed|handing|offers?|offered|offering|with|meets?)"
+    r"\b(?:at|to|toward|towards|into|on|watch(?:es|ed|ing)?|for|gives?|gave|giving|shows?|showed|showing|"
+    r"hands?|handed|handing|offers?|offered|offering|with|meets?)"
     r"\s+(?:the\s+|directly\s+)?$",
     re.IGNORECASE,
 )

@@ -26,7 +26,8 @@ _POINTED = re.compile(r"(?:[(\[@~≈]|\bby|\bin\s+second|\bat\s+second|\bmoment|
 _MARK = re.compile(r"^\s*(?:-?\s*mark\b|[)\]]|:(?!\d)|-\s|–|—|,?\s*when\b)", re.IGNORECASE)
 _BY = re.compile(r"\bby\s*$", re.IGNORECASE)
 _SECOND = re.compile(
-    r"\b(?:at|around|about|near|from|in|by)\s+(?:the\s+)?second\s+(?P<value>[0-9]{1,5}(?:\.[0-9]{1,3})?)\b(?!\s*(?:person|people))",
+    r"\b(?:at|around|about|near|from|in|by)\s+(?:the\s+)?second\s+"
+    r"(?P<value>[0-9]{1,5}(?:\.[0-9]{1,3})?)\b(?!\s*(?:person|people))",
     re.IGNORECASE,
 )
 

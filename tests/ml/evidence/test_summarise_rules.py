@@ -172,7 +172,7 @@ def test_whom_a_pronoun_may_mean_is_a_field_of_its_own(text: str, meant: list[tu
         ("Person 1 looks at Person 2.", ("gaze", (), (("looker", 1), ("looked_at", 2)))),
         ("Person 1 turns and looks at Person 2.", ("gaze", (), (("looker", 1), ("looked_at", 2)))),
         ("Person 1 and Person 2 look at each other.", ("gaze", ("mutual_gaze",), (("member", 1), ("member", 2)))),
-        ("Person 2 follows Person 1's gaze.", None),
+        ("Person 2 follows Person 1's gaze.", ("gaze", ("gaze_following",), (("follower", 2), ("leader", 1)))),
         ("Person 1 looks away from Person 2.", None),
         ("He looks at Person 2.", None),
         ("Person 1 points at Person 2.", ("gesture", ("pointing",), (("initiator", 1), ("target", 2)))),

@@ -94,6 +94,11 @@ def test_what_may_be_missing() -> None:
     assert (made.answer, made.key, made.id) == ("B, C", None, None)
 
 
+def test_tags_may_be_written_as_they_are_printed() -> None:
+    made = responses.parse({**OWN, "person_map": {"P2": 5, "Person 0": "x", "07": 1}})
+    assert made.person_map == {"2": 5, "0": "x", "7": 1}
+
+
 def test_the_layouts_of_others(tmp_path: Path) -> None:
     (pipeline,) = responses.read(saved(tmp_path / "full_pipeline_results.json", PIPELINE, lines=False))
     assert (pipeline.video, pipeline.text, pipeline.answer) == ("videos/a.mp4", PIPELINE["full_output"], "B")
@@ -159,7 +164,8 @@ def test_any_response_survives_a_round_trip(
         ({"clip_start": 12.5}, "the clip ends at 12.5 s, which is not after its start at 12.5 s"),
         ({"rendering": "boxes"}, "rendering: expected one of clean, tags, grasp"),
         ({"person_map": [1]}, "person_map: expected an object"),
-        ({"person_map": {"Person 1": 2}}, "a printed tag is a whole number"),
+        ({"person_map": {"Persons 1 and 2": 2}}, "a printed tag is a whole number"),
+        ({"person_map": {"P1": 2, "1": 3}}, "tag 1 is there twice"),
         ({"person_map": {"1": 2.5}}, "person_map"),
         ({"model": ""}, "model: expected a name"),
         ({"key": 4}, "key: expected a string"),
