@@ -3,11 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ml.evidence.grounding.protocol import Grounded, Masks, Query
+
+
+def stored(path: Path) -> Masks:
+    """The masks of a packed file (`ml.media.masks`, which is loaded now). Raises FormatError."""
+    from ml.media import masks as packed
+
+    return packed.read(path)
+
+
+def store(path: Path, masks: Masks, about: dict[str, Any]) -> None:
+    """Write masks as a packed file with what it says of itself."""
+    from ml.media import masks as packed
+
+    packed.write(path, masks, about)
+
+
+def of_claim(masks: Masks | None, name: str) -> Masks:
+    """Of masks whose queries are named "c1/phrase-1", those of one claim, under its own names of queries."""
+    from ml.media import masks as packed
+
+    if masks is None:
+        return packed.empty((1, 1))
+    own = packed.picked(masks, np.char.startswith(masks.query.astype(np.str_), f"{name}/"))
+    return replace(own, query=np.array([str(id).partition("/")[2] for id in own.query], np.str_))
 
 
 def columns_of(masks: Masks) -> dict[str, Any]:

@@ -19,11 +19,10 @@ from typing import Any
 import numpy as np
 
 from ml.evidence import package as packages
-from ml.evidence.columns import columns_of, query_rows
+from ml.evidence.columns import columns_of, of_claim, query_rows, store, stored
 from ml.evidence.grounding.protocol import Grounded, Masks, Query
 from ml.evidence.reading import parsed
 from ml.formats.errors import FormatError
-from ml.media import masks as masks_file
 from webapp.audit import recording, services
 from webapp.audit.models import Response
 from webapp.audit.recording import Found, Judged
@@ -228,7 +227,7 @@ def adopt(response: Response, row: Row, home: Home, found: Folder) -> None:
         provenance={**package.summariser, "rationale_sha256": package.rationale_sha256},
     )
     path = found.path / GROUNDINGS / f"{row['name']}.parquet"
-    masks = home.numbers(masks_file.read(path)) if path.is_file() else None
+    masks = home.numbers(stored(path)) if path.is_file() else None
     about = {"grounder": found.plan["grounder"], "run": str(home.video.run_id), "video": home.video.blob_id}
     for claim in package.claims:
         line = lines[claim.id]
@@ -248,14 +247,14 @@ def found_of(response: Response, name: str, line: Row, masks: Masks | None, abou
     told, window = line["grounded"], line["window"]
     if told is None or window is None:
         return Found(queries=query_rows(queries, None), provenance=about)
-    own = claim_masks(masks, name)
+    own = of_claim(masks, name)
     grounded = Grounded(own, told["status"], told["sentence"], np.array(told["looked"], np.int64))
     grounded.attributes_checked = {id: tuple(words) for id, words in told["attributes_checked"].items()}
     packed_name = columns_name = ""
     if len(own.frame):
         with tempfile.TemporaryDirectory(prefix="sightline-") as scratch:
             packed, columns = Path(scratch) / f"{name}.parquet", Path(scratch) / f"{name}.json"
-            masks_file.write(packed, own, {"claim": name, **about})
+            store(packed, own, {"claim": name, **about})
             columns.write_text(json.dumps(columns_of(own)))
             for path in (packed, columns):
                 storage.put(path, f"{response.folder}/{path.name}")
@@ -269,12 +268,3 @@ def found_of(response: Response, name: str, line: Row, masks: Masks | None, abou
         masks=packed_name,
         columns=columns_name,
     )
-
-
-def claim_masks(masks: Masks | None, name: str) -> Masks:
-    """The masks of one claim, under its own names of queries."""
-    if masks is None:
-        return masks_file.empty((1, 1))
-    at = np.char.startswith(masks.query.astype(np.str_), f"{name}/")
-    own = masks_file.picked(masks, at)
-    return replace(own, query=np.array([str(id).partition("/")[2] for id in own.query], np.str_))
