@@ -8,6 +8,7 @@ from typing import Any
 
 Tree = dict[str, Any]
 
+UNBOUNDED = ("fragments",)  # measures that no line from 0 to 1 can show
 MOST_LISTED = 2000  # claims; the JSON has all
 TITLES = {
     "supported": "supported", "weak": "weak", "unsupported": "unsupported", "contradicted": "contradicted",
@@ -61,7 +62,7 @@ def _group(tree: Tree, group: Tree) -> str:
             "<h3>Verdicts</h3>",
             _bar(group["verdicts"], group["claims"]),
             "<h3>Measures</h3><table class='measures'><tbody>",
-            *(_measure(tree["measures"][key], one) for key, one in group["measures"].items()),
+            *(_measure(tree["measures"][key], one, key not in UNBOUNDED) for key, one in group["measures"].items()),
             "</tbody></table><h3>Is the answer right where the reasoning holds?</h3>",
             *(_correct(title, group[key], (good, bad)) for key, (title, good, bad) in CORRECT.items()),
             "<h3>People and machine</h3>",
@@ -84,9 +85,10 @@ def _bar(verdicts: Mapping[str, int], claims: int) -> str:
     return f"<div class='bar' role='presentation'>{parts}</div><ul class='legend'>{legend}</ul>"
 
 
-def _measure(about: Mapping[str, str], one: Mapping[str, Any]) -> str:
+def _measure(about: Mapping[str, str], one: Mapping[str, Any], drawn: bool) -> str:
     name = f"{escape(about['title'])}<small>{escape(about['means'])}</small>"
-    return f"<tr><th scope='row'>{name}</th><td>{_whisker(one)}</td><td>{escape(one['says'])}</td></tr>"
+    line = _whisker(one) if drawn else ""
+    return f"<tr><th scope='row'>{name}</th><td>{line}</td><td>{escape(one['says'])}</td></tr>"
 
 
 def _whisker(one: Mapping[str, Any]) -> str:
@@ -168,7 +170,7 @@ def _claims(claims: list[Tree]) -> str:
 COLOURS = {
     "supported": "#2e9e6b", "weak": "#a3c76d", "unsupported": "#d9822b", "contradicted": "#c73e3a",
     "wrong_person": "#a0408f", "wrong_time": "#6a5acd", "ambiguous": "#c9b037", "not_groundable": "#8b95a1",
-    "not_in_vocabulary": "#b8c0c8", "error": "#3a3f45",
+    "not_in_vocabulary": "#b8c0c8", "error": "#8a5a2b",
 }  # fmt: skip
 STYLE = """
 :root{color-scheme:light dark;--bg:#fff;--text:#1c2024;--dim:#60646c;--line:#dfe2e6;--accent:#2b6cb0}
@@ -189,4 +191,6 @@ th,td{overflow-wrap:anywhere}th small{display:block}thead th{color:var(--dim)}
 .legend i,td i{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:6px}
 svg .axis{stroke:var(--line)}svg .range{stroke:var(--accent);stroke-width:3}svg circle{fill:var(--accent)}
 summary h2{display:inline}
+@media (max-width:720px){.measures tr{display:block;border-top:1px solid var(--line);padding:4px 0}
+.measures th,.measures td{display:block;border:0;padding:0;width:auto!important}.claims{display:block;overflow-x:auto}}
 """ + "".join(f".v-{name}{{background:{colour}}}" for name, colour in COLOURS.items())

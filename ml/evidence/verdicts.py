@@ -111,7 +111,8 @@ def judge(
     """
     case = Case(claim, tuple(queries), window, grounded, truth, clock, persons, rules)
     verdict = _first(case)
-    sentence = f"{verdict.sentence} {case.timing}".strip()
+    timing = "" if verdict.name in ("not_groundable", "not_in_vocabulary", "error") else case.timing
+    sentence = f"{verdict.sentence} {timing}".strip()
     return replace(verdict, sentence=sentence, numbers={**case.numbers, **verdict.numbers})
 
 
