@@ -82,6 +82,7 @@ def page_data(found: Response, user: User, task: dict[str, Any], disputed: list[
         "video": str(video.id),
         "slug": found.audit.project.slug,
         "proxy": reverse("video_piece", args=[video.id, "proxy.mp4"]) if video.has_pixels else None,
+        "has_audio": video.has_audio,
         "sprite": static("icons/sprite.svg"),
         "rates": bool(task["may"]["rate"]),
         "adjudicates": disputed is not None,

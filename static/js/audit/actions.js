@@ -36,9 +36,10 @@ export class AuditActions extends Topics {
     const middle = (place.span[0] + place.span[1]) / 2;
     const shown = claim.queries.filter(({ role }) => role !== "negative").flatMap(({ frames }) => frames);
     const inside = (frames) => frames.filter((frame) => frame >= place.span[0] && frame < place.span[1]);
-    const [best = Math.floor(middle)] = [inside(shown), inside(place.frames)]
-      .find((frames) => frames.length)
-      ?.toSorted((a, b) => Math.abs(a - middle) - Math.abs(b - middle)) ?? [];
+    const [best = Math.floor(middle)] =
+      [inside(shown), inside(place.frames)]
+        .find((frames) => frames.length)
+        ?.toSorted((a, b) => Math.abs(a - middle) - Math.abs(b - middle)) ?? [];
     return this.player.seek(Math.max(clip.start, Math.min(clip.end - 1, best)));
   }
 

@@ -36,7 +36,8 @@ export class Cards {
           "span",
           { class: "card-head" },
           h("span", { class: `type type-${claim.type}`, text: TYPES[claim.type] }),
-          claim.polarity === "negated" && h("span", { class: "badge", text: "not", title: "The claim says that this is not so" }),
+          claim.polarity === "negated" &&
+            h("span", { class: "badge", text: "not", title: "The claim says that this is not so" }),
           claim.persons.map((tag) => chip(this.store, this.palette, tag)),
           h("span", { class: "card-time mono dim", text: timeWords(claim), title: BASIS[claim.time.basis] }),
         ),
@@ -78,7 +79,9 @@ export class Cards {
       if (mark.dataset.said !== said) {
         mark.dataset.said = said;
         mark.replaceChildren(
-          ...(said ? [icon(VERDICTS[said].sign, true), h("span", { class: "sr-only", text: VERDICTS[said].word })] : []),
+          ...(said
+            ? [icon(VERDICTS[said].sign, true), h("span", { class: "sr-only", text: VERDICTS[said].word })]
+            : []),
         );
         mark.title = said ? `You: ${VERDICTS[said].word}` : "";
       }

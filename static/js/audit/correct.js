@@ -43,8 +43,10 @@ export class Corrector {
 
   toggle(on = !this.on) {
     if (on === this.on) return;
-    if (on && !this.store.mayRate) return void this.say("Take this response first: then its masks can be corrected.", "error");
-    if (on && !this.#queries().length) return void this.say("Nothing was looked for in this claim, so it has no masks to correct.");
+    if (on && !this.store.mayRate)
+      return void this.say("Take this response first: then its masks can be corrected.", "error");
+    if (on && !this.#queries().length)
+      return void this.say("Nothing was looked for in this claim, so it has no masks to correct.");
     this.store.mode = on ? "correct" : "judge";
     this.#letGo();
     if (on) {
@@ -58,7 +60,9 @@ export class Corrector {
   }
 
   #queries() {
-    return (this.store.claim?.queries ?? []).filter(({ role }) => role === "phrase" || role === "person" || role === "category");
+    return (this.store.claim?.queries ?? []).filter(
+      ({ role }) => role === "phrase" || role === "person" || role === "category",
+    );
   }
 
   /** The query and object that strokes belong to: the claim's first with a mask. */
@@ -95,7 +99,9 @@ export class Corrector {
   }
 
   nextObject() {
-    const all = this.#queries().flatMap((query) => (this.masks?.objects(query.id) ?? []).map((object) => [query.id, object]));
+    const all = this.#queries().flatMap((query) =>
+      (this.masks?.objects(query.id) ?? []).map((object) => [query.id, object]),
+    );
     if (!all.length) return;
     const at = all.findIndex(([query, object]) => query === this.query && object === this.object);
     const [query, object] = all[(at + 1) % all.length];
@@ -137,8 +143,17 @@ export class Corrector {
   #commit(edits, kind, label) {
     const { claim } = this.store;
     const { masks, query, object } = this;
-    const whole = edits.map((edit) => ({ query, object, origin: kind === "delete" || kind === "accept" ? "key" : kind, ...edit }));
-    const changes = whole.map((edit) => ({ ...edit, before: masks.edit(query, object, edit.frame) ?? null, after: edit }));
+    const whole = edits.map((edit) => ({
+      query,
+      object,
+      origin: kind === "delete" || kind === "accept" ? "key" : kind,
+      ...edit,
+    }));
+    const changes = whole.map((edit) => ({
+      ...edit,
+      before: masks.edit(query, object, edit.frame) ?? null,
+      after: edit,
+    }));
     this.#send(claim, kind, changes, `Claim ${this.store.at + 1}: ${label} on frame ${edits[0].frame}`);
     this.#undone = [];
   }
@@ -160,13 +175,21 @@ export class Corrector {
 
   accept() {
     if (!this.#row()) return this.say("There is no mask on this frame to accept.");
-    this.#commit([{ frame: this.player.frame, action: "accept", size: this.masks.size, counts: "" }], "accept", "accepted");
+    this.#commit(
+      [{ frame: this.player.frame, action: "accept", size: this.masks.size, counts: "" }],
+      "accept",
+      "accepted",
+    );
     return this.say("Accepted as it is.");
   }
 
   remove() {
     if (!this.#row()) return this.say("There is no mask on this frame to delete.");
-    return this.#commit([{ frame: this.player.frame, action: "delete", size: this.masks.size, counts: "" }], "delete", "deleted");
+    return this.#commit(
+      [{ frame: this.player.frame, action: "delete", size: this.masks.size, counts: "" }],
+      "delete",
+      "deleted",
+    );
   }
 
   /** Carry this object's corrected masks to the looked-at frames around: up to the next corrected one on either side. */
@@ -342,7 +365,9 @@ export class Corrector {
     const scale = width / masks.size[1];
     const colour = this.adding ? "#fff" : this.palette.danger;
     if (this.#path.length) {
-      const corners = [...this.#path, ...(this.cursor ? [this.cursor] : [])].map((one) => overlay.shown(one, masks.size));
+      const corners = [...this.#path, ...(this.cursor ? [this.cursor] : [])].map((one) =>
+        overlay.shown(one, masks.size),
+      );
       trace(pen, corners, colour);
     }
     if (this.cursor && this.tool === "brush") {

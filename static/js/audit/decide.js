@@ -37,7 +37,10 @@ export class Decide extends Topics {
       return this.say("A decision needs a reason.", "error");
     }
     try {
-      const { adjudication, left } = await this.api.post(`/audit/claims/${claim.id}/adjudicate`, { id: uuid(), ...said });
+      const { adjudication, left } = await this.api.post(`/audit/claims/${claim.id}/adjudicate`, {
+        id: uuid(),
+        ...said,
+      });
       this.picked.delete(claim.id);
       this.store.put(claim, { adjudication, verdict: adjudication });
       this.say(left ? `Decided. ${left} left in this audit.` : "Decided. Nothing else is disputed.");

@@ -5,7 +5,10 @@ import { MACHINE, RELEVANCE, VERDICTS } from "./words.js";
 
 const NOTE = "A mask shows that a referent exists, not that the claim is true.";
 
-const number = (value) => (typeof value === "number" && !Number.isInteger(value) ? value.toPrecision(3) : JSON.stringify(value)?.replaceAll('"', ""));
+const number = (value) =>
+  typeof value === "number" && !Number.isInteger(value)
+    ? value.toPrecision(3)
+    : JSON.stringify(value)?.replaceAll('"', "");
 
 export function badge({ name }) {
   const { word, kind } = MACHINE[name] ?? { word: name, kind: "off" };
@@ -16,10 +19,23 @@ export function machineWords(claim, store) {
   const { machine } = claim;
   const wordings = claim.reprompts.filter((one) => one.machine);
   return [
-    h("p", { class: "machine-line" }, badge(machine), h("span", { class: "mono dim", text: machine.rule, title: "The rule that led to it" })),
+    h(
+      "p",
+      { class: "machine-line" },
+      badge(machine),
+      h("span", { class: "mono dim", text: machine.rule, title: "The rule that led to it" }),
+    ),
     h("p", { text: machine.sentence }),
     numbers(machine.numbers),
-    wordings.map((one) => h("p", { class: "machine-line" }, h("b", { text: `“${one.text}”` }), badge(one.machine), h("span", { class: "dim", text: one.machine.sentence }))),
+    wordings.map((one) =>
+      h(
+        "p",
+        { class: "machine-line" },
+        h("b", { text: `“${one.text}”` }),
+        badge(one.machine),
+        h("span", { class: "dim", text: one.machine.sentence }),
+      ),
+    ),
     h("p", { class: "dim machine-note", text: NOTE }),
     provenance(claim, store),
   ]
@@ -27,10 +43,19 @@ export function machineWords(claim, store) {
     .filter(Boolean);
 }
 
+const isNested = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+/** The plain ones; what is told of each query stands with the provenance. */
 function numbers(found) {
-  const pairs = Object.entries(found ?? {});
+  const pairs = Object.entries(found ?? {}).filter(([, value]) => !isNested(value) && value !== null);
   if (!pairs.length) return null;
-  return h("dl", { class: "machine-numbers" }, pairs.map(([name, value]) => h("div", {}, h("dt", { text: name.replaceAll("_", " ") }), h("dd", { class: "mono", text: number(value) }))));
+  return h(
+    "dl",
+    { class: "machine-numbers" },
+    pairs.map(([name, value]) =>
+      h("div", {}, h("dt", { text: name.replaceAll("_", " ") }), h("dd", { class: "mono", text: number(value) })),
+    ),
+  );
 }
 
 /** Model, prompt hash, backend, weights, thresholds, frames looked at. */
@@ -38,11 +63,12 @@ function provenance(claim, store) {
   const grounder = claim.grounding?.provenance ?? {};
   const looked = claim.grounding?.looked ?? [];
   const parts = {
-    "Verdict": claim.machine.provenance,
-    "Summariser": store.task.package?.provenance,
-    "Grounder": grounder,
+    Verdict: claim.machine.provenance,
+    Numbers: nested(claim.machine.numbers),
+    Summariser: store.task.package?.provenance,
+    Grounder: grounder,
     "Frames looked at": looked.length ? `${looked.length}: ${shorten(looked)}` : "none",
-    "Notes": claim.grounding?.notes?.length ? claim.grounding.notes.join(" ") : null,
+    Notes: claim.grounding?.notes?.length ? claim.grounding.notes.join(" ") : null,
   };
   return h(
     "details",
@@ -53,13 +79,22 @@ function provenance(claim, store) {
       { class: "facts" },
       Object.entries(parts)
         .filter(([, value]) => value)
-        .flatMap(([name, value]) => [h("dt", { text: name }), h("dd", {}, typeof value === "string" ? value : tree(value))]),
+        .flatMap(([name, value]) => [
+          h("dt", { text: name }),
+          h("dd", {}, typeof value === "string" ? value : tree(value)),
+        ]),
     ),
   );
 }
 
+function nested(found) {
+  const pairs = Object.entries(found ?? {}).filter(([, value]) => isNested(value));
+  return pairs.length ? Object.fromEntries(pairs) : null;
+}
+
 function tree(value) {
-  if (value === null || typeof value !== "object") return h("span", { class: "mono", text: String(value) });
+  if (value === null || typeof value !== "object")
+    return h("span", { class: "mono", text: typeof value === "number" ? number(value) : String(value) });
   if (Array.isArray(value)) return h("span", { class: "mono", text: value.length ? value.join(", ") : "none" });
   return h(
     "dl",
@@ -77,7 +112,9 @@ function shorten(frames) {
     else if (run?.length === 1) run.push(frame);
     else runs.push([frame]);
   }
-  return runs.map((run) => (run.length < 3 ? run.join(", ") : `${run[0]}–${run.at(-1)} by ${run[1] - run[0]}`)).join("; ");
+  return runs
+    .map((run) => (run.length < 3 ? run.join(", ") : `${run[0]}–${run.at(-1)} by ${run[1] - run[0]}`))
+    .join("; ");
 }
 
 /** What others said: known only after the audit is finished, or to who decides a dispute. */

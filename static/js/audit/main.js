@@ -69,13 +69,16 @@ async function start() {
 
 /** Who decides a dispute sees the claims they may decide, and their own word is the decision. */
 function disputed(claims) {
-  return claims.filter(({ id }) => page.disputed.includes(id)).map((claim) => ({ ...claim, verdict: claim.adjudication }));
+  return claims
+    .filter(({ id }) => page.disputed.includes(id))
+    .map((claim) => ({ ...claim, verdict: claim.adjudication }));
 }
 
 function build({ api, task, database, times }) {
   if (page.adjudicates) task.claims = disputed(task.claims);
   const store = new AuditStore(task, times);
   store.deciding = page.adjudicates;
+  store.approximate = page.grounder === "embedded"; // it knows where people and things are, not their outlines exactly
   const video = store.video.has_pixels ? $("#video") : null;
   const player = new Player($("#player"), video, times);
   const palette = new Palette(() => redraw(), root);
@@ -112,7 +115,12 @@ function build({ api, task, database, times }) {
   Object.assign(audit, moves(audit));
   audit.keys = new Keys(audit, page.preferences.keys ?? {}, (keys) => savePreference(api, { keys }), AUDIT_KEYMAP);
   audit.help = new Help(audit.keys, HINT);
-  new Transport({ ...shared, store: { times, video: {} }, root: $("#player"), overlay: { shows: {} } });
+  new Transport({
+    ...shared,
+    store: { times, video: { has_audio: page.has_audio } },
+    root: $("#player"),
+    overlay: { shows: {} },
+  });
   new Saving({ queue, api, user: page.user, say });
   if (page.adjudicates) audit.decide = new Decide({ ...shared, page });
   watch(audit);
@@ -158,14 +166,19 @@ function moves({ store, judge, corrector, window, player, queue, say, api }) {
       store.show({ query: ids[at + 1] ?? null, masks: true });
     },
     carryByGrounder() {
-      if (!store.task.may.propagate_by_grounder) return say("This audit's grounder cannot carry a mask onward; F does it by shape.");
+      if (!store.task.may.propagate_by_grounder)
+        return say("This audit's grounder cannot carry a mask onward; F does it by shape.");
       return corrector.carry("grounder");
     },
     async complete() {
       const form = $("#complete-form");
       if (!store.mayRate || !form) return say(judge.why, "error");
       const left = store.claims.length - store.judged;
-      if (left) return say(`${left} claim${left > 1 ? "s have" : " has"} no verdict of yours yet: N goes to the next.`, "error");
+      if (left)
+        return say(
+          `${left} claim${left > 1 ? "s have" : " has"} no verdict of yours yet: N goes to the next.`,
+          "error",
+        );
       if (queue.unsaved) return say("What you said is still on its way; try again in a moment.");
       try {
         await api.post(`${page.task}/complete`);
@@ -197,7 +210,9 @@ function watch({ store, player, cache, judge, window, queue, say, complete, api,
   const progress = () => {
     $("#progress-words").textContent = page.adjudicates
       ? `${store.judged} of ${store.claims.length} disputed claims are decided`
-      : page.rates ? `${store.judged} of ${store.claims.length} claims have your verdict` : `${store.claims.length} claims`;
+      : page.rates
+        ? `${store.judged} of ${store.claims.length} claims have your verdict`
+        : `${store.claims.length} claims`;
     const bar = $("#progress");
     bar.max = Math.max(1, store.claims.length);
     bar.value = store.judged;
@@ -241,8 +256,15 @@ start().catch((error) => {
     icon("error"),
     h("h2", { text: "The response could not be opened" }),
     h("p", { text: error.message }),
-    h("p", { text: "What you said and was not saved yet is kept on this computer, and is sent when the page opens again." }),
-    h("button", { type: "button", class: "button button-primary", text: "Try again", onclick: () => location.reload() }),
+    h("p", {
+      text: "What you said and was not saved yet is kept on this computer, and is sent when the page opens again.",
+    }),
+    h("button", {
+      type: "button",
+      class: "button button-primary",
+      text: "Try again",
+      onclick: () => location.reload(),
+    }),
   );
   $("#failure").hidden = false;
 });

@@ -20,6 +20,7 @@ export const queryId = (id, reprompt) => (reprompt ? `${reprompt}/${id}` : id);
 /** Masks of one claim, as GET /audit/claims/<id>/masks gives them. `size`: [height, width] of every mask. */
 export class ClaimMasks {
   #bits = new Map(); // row -> Uint8Array
+  #present = new Map(); // query -> frames
 
   constructor(columns, video) {
     this.size = columns.size?.[0] ? columns.size : sizeFor(video);
@@ -35,6 +36,7 @@ export class ClaimMasks {
   }
   /** Show these corrections and no others. */
   correct(edits) {
+    this.#present.clear();
     this.edits = new Map(edits.map((edit) => [keyOf(edit.query, edit.object, edit.frame), edit]));
   }
 
@@ -83,6 +85,11 @@ export class ClaimMasks {
 
   /** Frames on which a query has a mask, ascending. */
   present(query) {
+    if (!this.#present.has(query)) this.#present.set(query, this.#framesOf(query));
+    return this.#present.get(query);
+  }
+
+  #framesOf(query) {
     const frames = new Set([...this.frames.keys(), ...[...this.edits.values()].map((edit) => edit.frame)]);
     return [...frames].filter((frame) => this.at(frame).some((row) => row.query === query)).sort((a, b) => a - b);
   }

@@ -50,7 +50,8 @@ export class MaskOverlay {
     if (!masks) return null;
     if (masks.frames.has(frame) || masks.at(frame).length) return frame;
     let best = null;
-    for (const one of claim.place?.frames ?? []) if (best === null || Math.abs(one - frame) < Math.abs(best - frame)) best = one;
+    for (const one of claim.place?.frames ?? [])
+      if (best === null || Math.abs(one - frame) < Math.abs(best - frame)) best = one;
     if (best === frame) return frame;
     if (best === null || Math.abs(times.zeroed(best) - times.zeroed(frame)) > NEAR_S) return null;
     return best;
@@ -130,7 +131,8 @@ export class MaskOverlay {
     const { claim } = store;
     let words = "";
     if (!claim) words = "";
-    else if (this.cache.trouble.has(claim.id)) words = `The masks could not be fetched: ${this.cache.trouble.get(claim.id)}`;
+    else if (this.cache.trouble.has(claim.id))
+      words = `The masks could not be fetched: ${this.cache.trouble.get(claim.id)}`;
     else if (!claim.queries.length) words = "";
     else if (!this.cache.of(claim)) words = "The masks are on their way.";
     else if (!store.shown.masks) words = "Masks are hidden (H).";
@@ -139,8 +141,8 @@ export class MaskOverlay {
       const parts = [store.shown.control ? "Negative control" : ""];
       parts.push(this.rows.length ? "" : "Nothing found here");
       parts.push(frame === player.shown ? "" : `mask of frame ${frame}`);
-      const approximate = this.rows.some((row) => row.kind === "box") || store.approximate;
-      if (this.rows.length && approximate) parts.push("approximate mask");
+      const approximate = this.rows.some((row) => !row.edited && (row.kind === "box" || store.approximate));
+      if (approximate) parts.push("approximate mask");
       words = parts.filter(Boolean).join(" · ");
     }
     if (this.note.textContent !== words) this.note.textContent = words;

@@ -5,7 +5,7 @@ import { timeWords } from "./cards.js";
 import { chip } from "./chips.js";
 import { machineWords, otherWords } from "./machine.js";
 import { presence } from "./strip.js";
-import { BASIS, RELEVANCE, ROLES, STATUS, TYPES, VERDICTS } from "./words.js";
+import { BASIS, RELEVANCE, ROLES, STATUS, TYPES, VERDICTS, queryName } from "./words.js";
 
 export class Panel {
   constructor({ root, store, judge, palette, actions, player, cache }) {
@@ -68,7 +68,13 @@ export class Panel {
 
   #drawFacts(claim) {
     const { store } = this;
-    const told = JSON.stringify([claim.id, claim.queries.length, claim.edits.length, claim.reprompts.map(({ state }) => state), Boolean(this.cache.of(claim))]);
+    const told = JSON.stringify([
+      claim.id,
+      claim.queries.length,
+      claim.edits.length,
+      claim.reprompts.map(({ state }) => state),
+      Boolean(this.cache.of(claim)),
+    ]);
     if (told === this.told) return;
     this.told = told;
     this.facts.replaceChildren(
@@ -77,8 +83,14 @@ export class Panel {
         { class: "claim-head" },
         h("b", { class: "mono", text: `${store.at + 1} / ${store.claims.length}` }),
         h("span", { class: `type type-${claim.type}`, text: TYPES[claim.type] }),
-        claim.polarity === "negated" && h("span", { class: "badge badge-warn", text: "negated", title: "The claim says that this is not so" }),
-        claim.load_bearing && h("span", { class: "badge badge-accent", text: "load-bearing", title: "The answer rests on it, as the summariser sees it (a heuristic)" }),
+        claim.polarity === "negated" &&
+          h("span", { class: "badge badge-warn", text: "negated", title: "The claim says that this is not so" }),
+        claim.load_bearing &&
+          h("span", {
+            class: "badge badge-accent",
+            text: "load-bearing",
+            title: "The answer rests on it, as the summariser sees it (a heuristic)",
+          }),
       ),
       h("blockquote", { class: `claim-text span-${claim.type}`, text: claim.text }),
       h("dl", { class: "facts claim-list" }, ...this.#lines(claim)),
@@ -92,16 +104,33 @@ export class Panel {
     const people = claim.persons.map((tag) => chip(store, palette, tag));
     const meant = claim.meant.map((tag) => chip(store, palette, tag));
     return [
-      ...line("Who", people.length ? people : h("span", { class: "dim", text: "nobody by tag" }), meant.length > 0 && [h("span", { class: "dim", text: " may mean " }), meant]),
+      ...line(
+        "Who",
+        people.length ? people : h("span", { class: "dim", text: "nobody by tag" }),
+        meant.length > 0 && [h("span", { class: "dim", text: " may mean " }), meant],
+      ),
       ...line(
         "When",
         claim.place
-          ? h("button", { type: "button", class: "link mono", text: timeWords(claim), title: "Go there (G)", onclick: () => this.actions.toWindow() })
+          ? h("button", {
+              type: "button",
+              class: "link mono",
+              text: timeWords(claim),
+              title: "Go there (G)",
+              onclick: () => this.actions.toWindow(),
+            })
           : h("span", { class: "mono", text: timeWords(claim) }),
         h("span", { class: "dim", text: ` ${BASIS[claim.time.basis]}` }),
       ),
-      ...(claim.groundable ? [] : line("Masks", h("span", { class: "dim", text: claim.why_not || "No mask can say anything about this claim." }))),
-      ...claim.phrases.flatMap(({ text, attributes }) => (attributes.length ? line("Attributes", `${attributes.join(", ")} (${text})`) : [])),
+      ...(claim.groundable
+        ? []
+        : line(
+            "Masks",
+            h("span", { class: "dim", text: claim.why_not || "No mask can say anything about this claim." }),
+          )),
+      ...claim.phrases.flatMap(({ text, attributes }) =>
+        attributes.length ? line("Attributes", `${attributes.join(", ")} (${text})`) : [],
+      ),
     ];
   }
 
@@ -110,9 +139,24 @@ export class Panel {
     const masks = this.cache.of(claim);
     const items = claim.queries.map((query) => {
       const counts = presence(query, masks?.present(query.id) ?? query.frames, claim.place);
-      const name = [h("span", { class: "query-role", text: ROLES[query.role] }), " ", h("b", { text: query.text || ROLES.person })];
-      if (!counts) return h("tr", { class: `query query-${query.role}` }, h("th", { scope: "row" }, name), h("td", { colspan: 2, class: "query-failed", text: query.sentence || STATUS[query.status] }));
-      return h("tr", { class: `query query-${query.role}` }, h("th", { scope: "row" }, name), counts.map(([found, of]) => h("td", { class: "mono", text: of ? `${found}/${of}` : "–" })));
+      const name = [
+        h("span", { class: "query-role", text: ROLES[query.role] }),
+        " ",
+        h("b", { text: queryName(query) }),
+      ];
+      if (!counts)
+        return h(
+          "tr",
+          { class: `query query-${query.role}` },
+          h("th", { scope: "row" }, name),
+          h("td", { colspan: 2, class: "query-failed", text: query.sentence || STATUS[query.status] }),
+        );
+      return h(
+        "tr",
+        { class: `query query-${query.role}` },
+        h("th", { scope: "row" }, name),
+        counts.map(([found, of]) => h("td", { class: "mono", text: of ? `${found}/${of}` : "–" })),
+      );
     });
     const waiting = claim.reprompts
       .filter(({ state }) => state !== "done")
@@ -121,13 +165,29 @@ export class Panel {
           "tr",
           { class: "query" },
           h("th", { scope: "row" }, h("span", { class: "query-role", text: ROLES.reprompt }), " ", h("b", { text })),
-          h("td", { colspan: 2, class: state === "failed" ? "query-failed" : "dim", text: state === "failed" ? error : "is being looked for" }),
+          h("td", {
+            colspan: 2,
+            class: state === "failed" ? "query-failed" : "dim",
+            text: state === "failed" ? error : "is being looked for",
+          }),
         ),
       );
     if (!items.length && !waiting.length)
-      return h("p", { class: "dim", text: claim.settled ? "Nothing: the claim has no phrase that could be looked for." : "The grounder has not come to this claim yet." });
-    const head = ["Looked for", claim.place ? "in span" : "frames", claim.place ? "outside" : ""].map((text) => h("th", { scope: "col", text }));
-    return h("table", { class: "queries", title: "Frames with a mask, of those looked at" }, h("thead", {}, h("tr", {}, head)), h("tbody", {}, items, waiting));
+      return h("p", {
+        class: "dim",
+        text: claim.settled
+          ? "Nothing: the claim has no phrase that could be looked for."
+          : "The grounder has not come to this claim yet.",
+      });
+    const head = ["Looked for", claim.place ? "in span" : "frames", claim.place ? "outside" : ""].map((text) =>
+      h("th", { scope: "col", text }),
+    );
+    return h(
+      "table",
+      { class: "queries", title: "Frames with a mask, of those looked at" },
+      h("thead", {}, h("tr", {}, head)),
+      h("tbody", {}, items, waiting),
+    );
   }
 
   // ---- One's own word ----
@@ -155,23 +215,34 @@ export class Panel {
     const left = store.claims.length - store.judged;
     if (!said.verdict) return said.relevance ? "Say the verdict, too: 1 to 4." : "Your verdict: 1 to 4.";
     if (masks && !said.relevance && !claim.machine) return "How relevant is the mask: Q, W or E. Enter leaves it out.";
-    return left ? `${left} left: N goes to the next.` : "Every claim has your verdict: Shift Enter completes the response.";
+    return left
+      ? `${left} left: N goes to the next.`
+      : "Every claim has your verdict: Shift Enter completes the response.";
   }
 
   // ---- The machine's ----
 
   #drawMachine(claim) {
-    const told = JSON.stringify([claim.id, claim.machine, Boolean(this.store.mine(claim)), claim.others, claim.adjudication, claim.reprompts.map(({ machine }) => machine)]);
+    const told = JSON.stringify([
+      claim.id,
+      claim.machine,
+      Boolean(this.store.mine(claim)),
+      claim.others,
+      claim.adjudication,
+      claim.reprompts.map(({ machine }) => machine),
+    ]);
     if (told === this.toldMachine) return;
     this.toldMachine = told;
     const hidden = this.store.deciding
       ? "It is not shown before the decision."
       : this.store.mine(claim)
-      ? "It is shown once you have said how relevant the mask is, or at Enter."
-      : "Hidden until you have given your own verdict.";
+        ? "It is shown once you have said how relevant the mask is, or at Enter."
+        : "Hidden until you have given your own verdict.";
     this.machine.replaceChildren(
       h("h3", { text: "The machine's verdict" }),
-      ...(claim.machine ? machineWords(claim, this.store) : [h("p", { class: "dim machine-hidden" }, icon("eye-off", true), h("span", { text: hidden }))]),
+      ...(claim.machine
+        ? machineWords(claim, this.store)
+        : [h("p", { class: "dim machine-hidden" }, icon("eye-off", true), h("span", { text: hidden }))]),
       ...otherWords(claim),
     );
   }

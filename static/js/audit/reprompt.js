@@ -4,6 +4,7 @@ import { h, icon, uuid } from "../workspace/dom.js";
 import { queryId } from "./masks.js";
 import { tint } from "./paint.js";
 import { foundWords } from "./strip.js";
+import { queryName } from "./words.js";
 
 const WIDTH = 420;
 
@@ -61,13 +62,21 @@ export class Reprompt {
     this.list.replaceChildren(
       ...[own && this.#side("As the claim has it", own, own.id)].filter(Boolean),
       ...claim.reprompts.map((one) => this.#wording(one)),
-      ...(claim.reprompts.length ? [] : [h("p", { class: "dim wording-none", text: "No other wording was tried. A short noun phrase works best, such as “woman in red dress”." })]),
+      ...(claim.reprompts.length
+        ? []
+        : [
+            h("p", {
+              class: "dim wording-none",
+              text: "No other wording was tried. A short noun phrase works best, such as “woman in red dress”.",
+            }),
+          ]),
     );
   }
 
   #wording(one) {
     const query = one.grounding?.queries?.find(({ role }) => role !== "negative");
-    if (one.state === "done" && query) return this.#side(`Other wording${one.user ? `, ${one.user}` : ""}`, query, queryId(query.id, one.id));
+    if (one.state === "done" && query)
+      return this.#side(`Other wording${one.user ? `, ${one.user}` : ""}`, query, queryId(query.id, one.id));
     const words = one.state === "failed" ? one.error : "It is being looked for; this page goes on by itself.";
     return h(
       "figure",
@@ -86,20 +95,36 @@ export class Reprompt {
       "figure",
       { class: "wording", data: { state: "done" } },
       this.#picture(masks, id),
-      h("figcaption", {}, h("span", { class: "dim", text: title }), h("b", { text: `“${query.text}”` }), h("p", { class: failed ? "query-failed" : "dim", text: words })),
+      h(
+        "figcaption",
+        {},
+        h("span", { class: "dim", text: title }),
+        h("b", { text: `“${queryName(query)}”` }),
+        h("p", { class: failed ? "query-failed" : "dim", text: words }),
+      ),
     );
   }
 
   /** The frame that is shown, with the query's masks. */
   #picture(masks, id) {
     const { width, height } = this.store.video;
-    const canvas = h("canvas", { width: WIDTH, height: Math.round((WIDTH * height) / width), class: "wording-picture" });
+    const canvas = h("canvas", {
+      width: WIDTH,
+      height: Math.round((WIDTH * height) / width),
+      class: "wording-picture",
+    });
     const pen = canvas.getContext("2d");
     if (this.video?.readyState >= 2) pen.drawImage(this.video, 0, 0, canvas.width, canvas.height);
     const frame = this.overlay.standing(this.player.frame);
     for (const row of masks && frame !== null ? masks.at(frame) : [])
       if (row.query === id && row.kind === "mask")
-        pen.drawImage(tint(masks.bitsOf(row), masks.size, { fill: this.overlay.colourOf(row), alpha: 0.5 }), 0, 0, canvas.width, canvas.height);
+        pen.drawImage(
+          tint(masks.bitsOf(row), masks.size, { fill: this.overlay.colourOf(row), alpha: 0.5 }),
+          0,
+          0,
+          canvas.width,
+          canvas.height,
+        );
     return canvas;
   }
 }

@@ -14,7 +14,9 @@ export class Saving {
     queue.on("login", () => this.login.open(queue.trouble));
     queue.on("refused", (record) => say(`Not kept: ${record.label}. ${record.error}`, "error"));
     queue.on("conflict", (record) => say(`${record.label}: you said something else of it in another window.`, "error"));
-    queue.on("unkept", () => say("The browser could not keep this on disk: do not close the tab before it is saved.", "error"));
+    queue.on("unkept", () =>
+      say("The browser could not keep this on disk: do not close the tab before it is saved.", "error"),
+    );
     this.draw();
   }
 
@@ -48,15 +50,23 @@ export class Saving {
     body.replaceChildren(
       h("p", { text: words }),
       queue.trouble ? h("p", { class: "hint-warn", text: queue.trouble }) : "",
-      h("ul", { class: "unsaved-list" }, queue.records.map((record) => this.#item(record))),
-      queue.unsaved ? h("button", { type: "button", class: "button button-small", text: "Try now", onclick: () => queue.kick() }) : "",
+      h(
+        "ul",
+        { class: "unsaved-list" },
+        queue.records.map((record) => this.#item(record)),
+      ),
+      queue.unsaved
+        ? h("button", { type: "button", class: "button button-small", text: "Try now", onclick: () => queue.kick() })
+        : "",
     );
   }
 
   #item(record) {
     const { queue } = this;
     const parked = record.status !== "queued";
-    const words = { queued: "waits", conflict: "differs from what you said in another window" }[record.status] ?? `not kept: ${record.error}`;
+    const words =
+      { queued: "waits", conflict: "differs from what you said in another window" }[record.status] ??
+      `not kept: ${record.error}`;
     const button = (text, work, kind = "") =>
       h("button", { type: "button", class: `button button-small ${kind}`, text, onclick: once(work) });
     return h(

@@ -5,7 +5,7 @@
 
 import { clamp, h } from "../workspace/dom.js";
 import { RULER, drawRuler } from "../workspace/timeline/ruler.js";
-import { ROLES, STATUS, plural } from "./words.js";
+import { ROLES, STATUS, plural, queryName } from "./words.js";
 
 const BAND = 22; // the row of the claim's window
 const ROW = 24;
@@ -183,7 +183,8 @@ export class AuditStrip {
         pen.fillRect(a, middle - 0.5, wide, 1);
       }
     }
-    for (const edit of masks?.edits.values() ?? []) if (edit.query === query.id) this.#diamond(pen, window.x(edit.frame + 0.5), middle);
+    for (const edit of masks?.edits.values() ?? [])
+      if (edit.query === query.id) this.#diamond(pen, window.x(edit.frame + 0.5), middle);
     if (store.shown.query === query.id) {
       pen.strokeStyle = palette.accent;
       pen.strokeRect(0.5, top + 1.5, this.width - 1, ROW - 2);
@@ -219,7 +220,11 @@ export class AuditStrip {
 
   /** The rows' names beside the canvas, and the same in words for who does not see it. */
   #name(rows) {
-    const told = JSON.stringify([this.store.claim?.id, rows.map(({ query, frames }) => [query.id, query.text, query.status, frames.length]), this.store.shown.query]);
+    const told = JSON.stringify([
+      this.store.claim?.id,
+      rows.map(({ query, frames }) => [query.id, query.text, query.status, frames.length]),
+      this.store.shown.query,
+    ]);
     if (told === this.told) return;
     this.told = told;
     const place = this.store.claim?.place;
@@ -231,14 +236,18 @@ export class AuditStrip {
           type: "button",
           class: "strip-name strip-query",
           "aria-pressed": String(this.store.shown.query === query.id),
-          title: `${ROLES[query.role]}: ${query.text || "the person"}. Click to show its masks only`,
-          text: query.text || ROLES[query.role],
+          title: `${ROLES[query.role]}: ${queryName(query)}. Click to show its masks only`,
+          text: queryName(query),
           data: { role: query.role },
           onclick: () => this.store.show({ query: this.store.shown.query === query.id ? null : query.id, masks: true }),
         }),
       ),
     );
-    this.twin.replaceChildren(...rows.map(({ query, frames }) => h("li", { text: `${ROLES[query.role]} “${query.text}”: ${foundWords(query, frames, place)}` })));
+    this.twin.replaceChildren(
+      ...rows.map(({ query, frames }) =>
+        h("li", { text: `${ROLES[query.role]} “${queryName(query)}”: ${foundWords(query, frames, place)}` }),
+      ),
+    );
   }
 }
 
@@ -255,7 +264,11 @@ export function foundWords(query, frames, place) {
 /** [[found, looked at] in the span, the same outside]; null where the query was not looked for. */
 export function presence(query, frames, place) {
   if (query.status !== "ok" && query.status !== "empty") return null;
-  if (!place) return [[frames.length, frames.length], [0, 0]];
+  if (!place)
+    return [
+      [frames.length, frames.length],
+      [0, 0],
+    ];
   const found = new Set(frames);
   const count = (inside) => {
     const looked = place.frames.filter((_, i) => place.inside[i] === inside);
@@ -276,7 +289,10 @@ function clipClock({ times, clip }) {
 
 /** Usual distance of frames that were looked at. */
 function stride(place) {
-  const gaps = place.frames.slice(1).map((frame, i) => frame - place.frames[i]).sort((a, b) => a - b);
+  const gaps = place.frames
+    .slice(1)
+    .map((frame, i) => frame - place.frames[i])
+    .sort((a, b) => a - b);
   return clamp(gaps[gaps.length >> 1] ?? 1, 1, 1000);
 }
 

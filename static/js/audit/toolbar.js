@@ -1,6 +1,7 @@
 /** The bar over the picture: what is drawn, and while a mask is corrected its tools. */
 
 import { h, icon, iconButton } from "../workspace/dom.js";
+import { queryName } from "./words.js";
 
 export class ToolBar {
   constructor({ root, store, corrector, cache, queue, actions }) {
@@ -51,7 +52,8 @@ export class ToolBar {
       }),
       this.#whose(claim),
       h("span", { class: "grow" }),
-      store.mayRate && this.#button("Correct", "M", () => corrector.toggle(), { sign: "edit", disabled: !claim?.queries.length }),
+      store.mayRate &&
+        this.#button("Correct", "M", () => corrector.toggle(), { sign: "edit", disabled: !claim?.queries.length }),
     ].filter(Boolean);
   }
 
@@ -65,8 +67,14 @@ export class ToolBar {
       for (const one of store.claims) cache.corrected(one);
       store.show({});
     };
-    const options = ["", ...people].map((user) => h("option", { value: user, text: user ? `Masks as ${user} has them` : "Masks as found" }));
-    const select = h("select", { "aria-label": "Whose masks", data: { focus: "whose" }, onchange: (event) => choose(event.target.value) }, options);
+    const options = ["", ...people].map((user) =>
+      h("option", { value: user, text: user ? `Masks as ${user} has them` : "Masks as found" }),
+    );
+    const select = h(
+      "select",
+      { "aria-label": "Whose masks", data: { focus: "whose" }, onchange: (event) => choose(event.target.value) },
+      options,
+    );
     select.value = store.whose ?? "";
     return select;
   }
@@ -76,22 +84,47 @@ export class ToolBar {
     const query = store.query(corrector.query);
     return [
       this.#button("Brush", "B", () => corrector.choose({ tool: "brush" }), { pressed: corrector.tool === "brush" }),
-      this.#button("Polygon", "P", () => corrector.choose({ tool: "polygon" }), { pressed: corrector.tool === "polygon" }),
+      this.#button("Polygon", "P", () => corrector.choose({ tool: "polygon" }), {
+        pressed: corrector.tool === "polygon",
+      }),
       this.#button(corrector.adding ? "Add" : "Take away", "X", () => corrector.choose({ adding: !corrector.adding }), {
         sign: corrector.adding ? "plus" : "minus",
         title: "Add or take away; Shift or Alt held turns it round",
       }),
-      h("label", { class: "brush-size", title: "Size of the brush (- and =)" }, h("span", { class: "sr-only", text: "Size of the brush" }),
-        h("input", { type: "range", min: 0, max: 8, step: 1, value: String(corrector.size), data: { focus: "size" }, oninput: (event) => corrector.choose({ size: Number(event.target.value) }) })),
+      h(
+        "label",
+        { class: "brush-size", title: "Size of the brush (- and =)" },
+        h("span", { class: "sr-only", text: "Size of the brush" }),
+        h("input", {
+          type: "range",
+          min: 0,
+          max: 8,
+          step: 1,
+          value: String(corrector.size),
+          data: { focus: "size" },
+          oninput: (event) => corrector.choose({ size: Number(event.target.value) }),
+        }),
+      ),
       h("span", { class: "tool-rule" }),
       this.#button("Accept", "A", () => corrector.accept(), { sign: "check" }),
       this.#button("Delete", "Del", () => corrector.remove(), { sign: "trash" }),
-      this.#button("Carry", "F", () => corrector.carry(), { sign: "skip-forward", title: "Carry to the frames around, by shape" }),
+      this.#button("Carry", "F", () => corrector.carry(), {
+        sign: "skip-forward",
+        title: "Carry to the frames around, by shape",
+      }),
       h("span", { class: "tool-rule" }),
-      iconButton("undo", "Undo (Ctrl Z)", () => corrector.undo(), { disabled: !corrector.mayUndo, data: { focus: "undo" } }),
-      iconButton("redo", "Redo (Ctrl Y)", () => corrector.redo(), { disabled: !corrector.mayRedo, data: { focus: "redo" } }),
+      iconButton("undo", "Undo (Ctrl Z)", () => corrector.undo(), {
+        disabled: !corrector.mayUndo,
+        data: { focus: "undo" },
+      }),
+      iconButton("redo", "Redo (Ctrl Y)", () => corrector.redo(), {
+        disabled: !corrector.mayRedo,
+        data: { focus: "redo" },
+      }),
       h("span", { class: "grow" }),
-      this.#button(`${query?.text || "Person"} · ${corrector.object}`, "O", () => corrector.nextObject(), { title: "Which object is corrected; O takes the next, Shift O a new one" }),
+      this.#button(`${query ? queryName(query) : ""} · ${corrector.object}`, "O", () => corrector.nextObject(), {
+        title: "Which object is corrected; O takes the next, Shift O a new one",
+      }),
       this.#button("Done", "Esc", () => corrector.toggle(false), { sign: "x" }),
     ];
   }

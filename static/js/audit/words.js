@@ -16,7 +16,12 @@ export const VERDICTS = {
   supported: { word: "Supported", key: "1", sign: "check", title: "The picture bears the claim out" },
   contradicted: { word: "Contradicted", key: "2", sign: "x", title: "The picture shows that the claim is wrong" },
   cannot_tell: { word: "Cannot tell", key: "3", sign: "help", title: "The picture does not decide it" },
-  mask_wrong: { word: "Mask wrong", key: "4", sign: "target", title: "The masks show something else than the claim names" },
+  mask_wrong: {
+    word: "Mask wrong",
+    key: "4",
+    sign: "target",
+    title: "The masks show something else than the claim names",
+  },
 };
 
 export const RELEVANCE = {
@@ -60,6 +65,10 @@ export const STATUS = {
   skipped: "not looked for",
   not_in_vocabulary: "not in the grounder's vocabulary",
 };
+
+/** What a query looks for: its words, or the person it asks for by number. */
+export const queryName = ({ text, person, role }) =>
+  text || (person >= 0 && person !== null ? `Person ${person}` : ROLES[role]);
 
 /** Seconds on the clip's clock, as the pages write them: no more decimals than there are. */
 export const seconds = (value) => String(Math.round(value * 100) / 100);
