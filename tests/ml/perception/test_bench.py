@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import resource
 import statistics
 import subprocess
 import sys
@@ -50,19 +51,20 @@ def test_a_run(demo: Demo, tmp_path: Path, figure: Record) -> None:
 
 def test_a_run_with_gestures_and_masks(demo: Demo, tmp_path: Path, figure: Record) -> None:
     """Everything perception does, one command after the other: people, gaze and identity, hands and poses, masks."""
-    start = time.monotonic()
+    start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
     run = [sys.executable, "-m", "ml.perception.run", str(demo.path), "--out", str(tmp_path), "--masks"]
     subprocess.run(run, check=True, capture_output=True)
     masks = json.loads((tmp_path / "masks.json").read_text())
     with_masks = time.monotonic() - start
     gestures = [sys.executable, "-m", "ml.perception.gestures", str(demo.path), "--run", str(tmp_path)]
     subprocess.run([*gestures, "--out", str(tmp_path / "gestures.json")], check=True, capture_output=True)
-    wall_s = time.monotonic() - start
+    wall_s, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     figure("masks, demo clip, processor time", masks["seconds"]["masks"], "s", note=f"{masks['counts']['masks']} masks")
     figure("perception with masks, demo clip", demo.index.duration_s / with_masks, "x real time")
     figure(
         "perception with gestures and masks, demo clip", demo.index.duration_s / wall_s, "x real time", budget=1,
-        at_least=True, note="4 people, 2 samples/s, all stages and the starts of both commands",
+        at_least=True, note=f"4 people, 2 samples/s, all stages and both starts; {cpu_s:.0f} s of processors",
     )  # fmt: skip
     assert wall_s < 3 * demo.index.duration_s
 
