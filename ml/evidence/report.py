@@ -65,7 +65,7 @@ def _listed(responses: Iterable[metrics.Row]) -> Iterator[Tree]:
                     "video": str(response["video"]),
                     "response": str(response["id"]),
                     "claim": str(claim["id"]),
-                    "text": claim["text"],
+                    "text": claim["text"].encode("utf-8", "replace").decode(),  # a reply may hold half characters
                     "verdict": claim["verdict"],
                     "rule": claim["rule"],
                     "sentence": claim.get("sentence", ""),

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ml.evidence.package import Statement
+from ml.evidence.package import LOOKED_AT, LOOKER, Statement
 from ml.media.index import FrameIndex
 from ml.perception.gestures.protocol import People
 from ml.questions import proof
@@ -36,7 +36,6 @@ KNOWN = 0.8  # of the time around a claim that must be known before a look that 
 LEAST_LOOK_S = 0.5  # seconds of looking that make "at another time"
 CONFIDENT = 0.5  # of an estimated look; those below are unknown
 HOLD = 1.5  # usual distances between two looks that a person's row still speaks for
-LOOKER, LOOKED_AT = "looker", "looked_at"
 
 
 @dataclass(frozen=True, eq=False)

@@ -289,6 +289,12 @@ def test_nothing_at_all_makes_a_report_too() -> None:
     assert "There are no claims." in only and "It broke." in only
 
 
+def test_half_characters_of_a_reply_can_be_written() -> None:
+    tree = report.build([response(claim(text="a cup\ud800"))])
+    assert "a cup?" in report.html(tree)
+    report.html(tree).encode()
+
+
 def test_small_numbers_are_said_in_words_everywhere() -> None:
     """Three responses, all right, all supported: no share, no interval, no test, no agreement."""
     few = [
