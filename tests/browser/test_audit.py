@@ -306,13 +306,30 @@ def test_nothing_that_was_said_is_lost(visit: Any, crew: SimpleNamespace, studio
     page.wait_for_selector(SAVED)
     assert said_by(crew.rita) == [("supported", "relevant")] and MaskEdit.objects.count() == 1
     assert page.get_attribute("[data-verdict=supported]", "aria-pressed") == "true"
+    # another window, which knows nothing of what is said here now
+    other = someone.new_page()
+    other.goto(f"{address}#c1")
+    ready(other)
+    page.keyboard.press("w")
+    page.wait_for_selector(SAVED)
+    other.keyboard.press("e")
+    other.wait_for_selector("#save-state[data-state=unsaved]")
+    assert said_by(crew.rita) == [("supported", "partly")]
+    other.click("#save-state")
+    other.get_by_role("button", name="This one counts").click()
+    other.wait_for_selector(SAVED)
+    assert said_by(crew.rita) == [("supported", "irrelevant")]
+    other.close()
+    page.evaluate("() => { location.hash = 'c1'; }")
+    page.reload()
+    ready(page)
     # an expired login
     someone.context.clear_cookies()
     page.keyboard.press("2")
     page.fill("#again-password", PASSWORD)
     page.get_by_role("button", name="Log in").click()
     page.wait_for_selector(SAVED)
-    assert said_by(crew.rita) == [("contradicted", "relevant")]
+    assert said_by(crew.rita) == [("contradicted", "irrelevant")]
     said = HumanVerdict.objects.get()
     assert said.blind_verdict == "supported" and said.machine_seen  # what came after the machine's word is kept apart
 

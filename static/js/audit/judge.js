@@ -24,6 +24,10 @@ export class Judge extends Topics {
     store.on("focus", () => (this.#since = performance.now()));
     queue.on("saved", ({ record, data }) => this.#saved(record, data));
     queue.on("discarded", (record) => this.#show(record.about));
+    queue.on("conflict", ({ row, about, answer }) => {
+      const claim = store.claims[store.index.get(about)];
+      if (claim && row.startsWith("verdict") && answer?.theirs) store.put(claim, { verdict: answer.theirs });
+    });
   }
 
   /** What the page shows as chosen for a claim. */
@@ -138,6 +142,14 @@ export function followEdits({ store, queue, cache }) {
   queue.on("discarded", ({ about }) => {
     const claim = store.claims[store.index.get(about)];
     if (claim) cache.corrected(claim);
+  });
+  // what another window made of the mask is what a second try starts from
+  queue.on("conflict", ({ row, about, answer }) => {
+    const claim = store.claims[store.index.get(about)];
+    if (!claim || !row.startsWith("masks")) return;
+    claim.edits = claim.edits.filter(({ id }) => id !== answer?.id);
+    if (answer?.theirs) claim.edits.push(answer.theirs);
+    cache.corrected(claim);
   });
 }
 
