@@ -4,9 +4,11 @@ import os
 import subprocess
 import threading
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+from celery import Celery
 from django.db import connection
 from django.utils import timezone
 
@@ -261,7 +263,10 @@ def test_a_second_device_lets_a_second_job_run(project: Project) -> None:
     assert DeviceLease.objects.count() == 2
 
 
-def test_a_job_without_a_broker_waits_for_the_reaper(project: Project, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_job_without_a_broker_waits_for_the_reaper(
+    project: Project, caplog: pytest.LogCaptureFixture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(broker, "app", Celery("away", broker=f"redis+socket://{tmp_path}/nobody.sock"))
     job = make(project)
     assert broker.send(kind=job.kind, job_id=str(job.id), queue="cpu") is False
     assert "waits for the reaper" in caplog.text
