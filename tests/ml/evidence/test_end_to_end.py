@@ -19,7 +19,7 @@ import pytest
 
 from ml.evidence import metrics
 from ml.evidence.folder import clock_of
-from ml.evidence.grounding import registry
+from ml.evidence.grounding import registry, windows
 from ml.evidence.grounding.protocol import Footage
 from ml.evidence.pipeline import Audited, audit_response
 from ml.evidence.statements import Truth
@@ -174,7 +174,7 @@ DEMO_CLAIMS = {
 }
 THINGS = (
     "giraffe", "elephant", "zebra", "bear", "cow", "horse", "airplane", "boat", "train", "truck", "fire hydrant",
-    "parking meter", "stop sign", "snowboard", "surfboard", "frisbee", "kite", "pizza", "toilet", "toaster",
+    "parking meter", "suitcase", "snowboard", "surfboard", "umbrella", "kite", "pizza", "toilet", "toaster",
 )  # fmt: skip
 
 
@@ -190,8 +190,10 @@ def test_claims_about_the_demo_clip(demo: Demo, tmp_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_specificity_is_above_four_fifths(demo: Demo, tmp_path: Path) -> None:
-    """Things that are not there, in every shot, with the controls the same grounder can look for."""
+def test_specificity_is_above_four_fifths(demo: Demo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Things that are not there, in every shot, with the controls the same grounder can look for; on fewer frames than
+    usual, since there are a hundred claims."""
+    monkeypatch.setattr(windows, "MOST_FRAMES", 12)
     text = " ".join(f"At {s:.1f} s there is a {thing}." for s in (3.0, 8.0, 12.5, 17.0, 20.5) for thing in THINGS)
     found = of_demo(demo, text, tmp_path / "w")
     got = metrics.measures([row(found)])["specificity"]
