@@ -58,8 +58,9 @@ def shown(row: dict[str, Any]) -> dict[str, Any]:
 def new(request: HttpRequest, slug: str) -> HttpResponse:
     """Bring a file of responses in, and start to process it."""
     project = project_for(request.user, slug, "audit")
-    form = forms.ImportForm(request.POST or None, request.FILES or None)
-    if request.method == "POST" and form.is_valid():
+    posted = request.method == "POST"
+    form = forms.ImportForm(request.POST, request.FILES) if posted else forms.ImportForm()
+    if posted and form.is_valid():
         try:
             return _imported(request, project, form.cleaned_data)
         except Refused as refused:
