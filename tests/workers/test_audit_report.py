@@ -86,6 +86,7 @@ def test_from_responses_to_a_report_that_opens_anywhere(video: Video) -> None:
     table = storage.local_path(reporting.file_of(audit, "csv"))
     assert table is not None and len(list(csv.DictReader(StringIO(table.read_text())))) > 5
     rows = {row["what"]: row for row in audit.report["agreement"]}
+    assert set(rows) == {"verdict", "relevance"}
     assert rows["verdict"]["units"] == 4 and rows["verdict"]["raw"]["value"] == pytest.approx(3 / 4)
     assert finished.state == "finished" and tree["about"]["audit"] == audit.number
 

@@ -1,48 +1,33 @@
-"""How far the raters of a finished audit agree with each other, and with the machine.
+"""How far the raters of an audit agree with each other, over all models: on verdicts and on the masks' relevance.
 
-Units are claims that two or more people rated; what counts are blind words of completed places. Against the machine
-the adjudicated word counts, else the raters' common one, and the machine's verdict is taken as
-`ml.evidence.verdicts.AGREES` says; what ended in an error is left out. "Mask wrong" counts as "cannot tell" there.
-Intervals draw whole videos (`ml.statistics.agreement`).
+Made from the rows of the report, with its rules: blind words of completed places, "mask wrong" as "cannot tell"
+(`ml.evidence.metrics`, which also holds people against the machine, by model). Units are claims that two or more people
+rated; intervals draw whole videos (`ml.statistics.agreement`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from ml.evidence.metrics import HUMAN
 from ml.statistics.agreement import MEASURES, Unit, estimate
-from webapp.audit.models import Audit, AuditAdjudication, Claim, MachineVerdict
-from webapp.audit.rating import counted
 
 REPLICATES = 300
 SEED = 0
 
 
-def agreement_of(audit: Audit) -> list[dict[str, Any]]:
-    """Rows {"what", "units", measure: {"value", "low", "high"}} for verdict, relevance and human_machine."""
-    from ml.evidence.metrics import HUMAN
-    from ml.evidence.verdicts import AGREES
+def agreement_of(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Rows {"what", "units", measure: {"value", "low", "high"}} for verdict and relevance."""
+    claims = [(row["video"], claim) for row in rows for claim in row["claims"]]
+    verdicts = [(video, {who: HUMAN[word] for who, word in claim["human"].items()}) for video, claim in claims]
+    relevances = [(video, claim["relevance"]) for video, claim in claims]
+    return [_row(what, _units(said)) for what, said in (("verdict", verdicts), ("relevance", relevances))]
 
-    said = counted(audit)
-    videos = dict(Claim.objects.filter(response__audit=audit).values_list("id", "response__video"))
-    decided = dict(AuditAdjudication.objects.filter(claim__response__audit=audit).values_list("claim", "verdict"))
-    machine = dict(
-        MachineVerdict.objects.filter(claim__response__audit=audit, reprompt=None).values_list("claim", "name")
-    )
-    verdicts, relevances, both = [], [], []
-    for claim, words in said.items():
-        video = videos[claim]
-        verdicts.append(Unit(video, tuple((str(v.user_id), v.blind_verdict) for v in words)))
-        relevances.append(Unit(video, tuple((str(v.user_id), v.blind_relevance) for v in words if v.blind_relevance)))
-        common = {v.blind_verdict for v in words}
-        human = decided.get(claim) or (common.pop() if len(common) == 1 else None)
-        theirs = AGREES.get(machine.get(claim, "error"))
-        if human is not None and theirs is not None:
-            both.append(Unit(video, (("human", HUMAN[human]), ("machine", theirs))))
-    found = (("verdict", verdicts), ("relevance", relevances), ("human_machine", both))
-    return [_row(what, [unit for unit in units if len(unit.answers) > 1]) for what, units in found]
+
+def _units(said: Sequence[tuple[str, Mapping[str, str]]]) -> list[Unit]:
+    return [Unit(video, tuple(sorted(words.items()))) for video, words in said if len(words) > 1]
 
 
 def _row(what: str, units: Sequence[Unit]) -> dict[str, Any]:

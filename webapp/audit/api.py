@@ -252,7 +252,7 @@ def post_next(request: UserRequest, audit_id: UUID) -> dict[str, Any]:
     response, _ = response_for(request.user, seat.response_id, "review")
     return {
         "task": queries.task(response, request.user, role),
-        "waiting": len(rating.free([audit.id], request.user)),
+        "waiting": rating.waiting([audit.id], request.user).get(audit.id, 0),
     }
 
 
@@ -350,8 +350,9 @@ def post_reveal(request: UserRequest, claim_id: UUID) -> dict[str, Any] | None:
 def post_adjudication(request: UserRequest, claim_id: UUID, wanted: DecisionIn) -> dict[str, Any]:
     claim, _ = claim_for(request.user, claim_id, "review")
     said = rating.adjudicate(claim=claim, user=request.user, **wanted.dict())
-    left = rating.disputed(claim.response.audit, third=request.user)
-    return {"adjudication": queries.adjudication_row(said), "left": len(left)}
+    audit = claim.response.audit_id
+    left = rating.disputes([audit], request.user).get(audit, 0)
+    return {"adjudication": queries.adjudication_row(said), "left": left}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ from webapp.lib.errors import Refused, Stale
 KINDS = ("brush", "polygon", "delete", "accept")
 MOST_ROWS = 256
 MOST_COUNTS = 200_000  # characters of one mask
-MOST_SIDE = 8192
+MOST_SIDE = 1280  # as grounders count masks in: the picture, its longer side at most this
 FIELDS = ("query", "object", "frame", "action", "origin", "size", "counts")
 
 
@@ -113,7 +113,9 @@ def check(claim: Claim, edits: Sequence[Wanted]) -> None:
     """Raises Refused for a mask that cannot be: another query than the claim's, a frame outside its clip, counts that
     are none of their size, one mask twice."""
     response = claim.response
-    known = known_queries(claim)
+    found = list(Grounding.objects.filter(claim=claim).values_list("queries", "provenance"))
+    known = {query["id"] for queries, _ in found for query in queries}
+    size = next((about["size"] for _, about in found if about.get("size")), None)
     places = set()
     for wanted in edits:
         if wanted.query not in known:
@@ -129,27 +131,24 @@ def check(claim: Claim, edits: Sequence[Wanted]) -> None:
             raise Refused("One step changes a mask once.", "edits")
         places.add((wanted.query, wanted.object, wanted.frame))
         if wanted.action == MaskEdit.Action.DRAW:
-            check_counts(wanted)
+            check_counts(wanted, size)
 
 
-def check_counts(wanted: Wanted) -> None:
+def check_counts(wanted: Wanted, known: Sequence[int] | None) -> None:
+    """`known`: the size of the claim's own masks, where it has some."""
     from ml.formats import coco_rle
 
     size = tuple(wanted.size)
     if len(size) != 2 or not all(isinstance(side, int) and 1 <= side <= MOST_SIDE for side in size):
-        raise Refused("The size of a mask is [height, width] in pixels.", "edits")
+        raise Refused(f"The size of a mask is [height, width] in pixels, at most {MOST_SIDE}.", "edits")
+    if known is not None and list(size) != list(known):
+        raise Refused(f"The masks of this claim are of {known[0]} x {known[1]} pixels.", "edits")
     if len(wanted.counts) > MOST_COUNTS or not wanted.counts.isascii():
         raise Refused(f"The run lengths of a mask are at most {MOST_COUNTS} ASCII characters.", "edits")
     try:
         coco_rle.check([wanted.counts.encode()], size)
     except FormatError as error:
         raise Refused(f"This mask cannot be read: {error}", "edits") from error
-
-
-def known_queries(claim: Claim) -> set[str]:
-    """Ids of the queries that were looked for, those of other wordings included."""
-    rows = Grounding.objects.filter(claim=claim).values_list("queries", flat=True)
-    return {query["id"] for queries in rows for query in queries}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -96,8 +96,8 @@ class Figures:
         self.rated = Counter(full.order_by().values_list("audit", flat=True))
         mine = Rating.objects.filter(response__audit__in=ids, user=user, completed__isnull=False)
         self.mine = Counter(mine.values_list("response__audit", flat=True))
-        self.waiting = Counter(audit for audit, _ in rating.free(ids, user)) if reviews else Counter()
-        self.disputes = Counter(audit for audit, _ in rating.disputes_of(ids, user)) if reviews else Counter()
+        self.waiting = rating.waiting(ids, user) if reviews else {}
+        self.disputes = rating.disputes(ids, user) if reviews else {}
         self.jobs: dict[str, Job] = {}
         living = Job.objects.filter(kind__in=WORK, state__in=LIVE, parameters__audit__in=[str(id) for id in ids])
         for job in living.select_related("video", "project").order_by("-created"):
@@ -126,8 +126,8 @@ def _audit_row(audit: Audit, figures: Figures, role: Role) -> Row:
         "claims": figures.claims.get(audit.id, 0),
         "rated": figures.rated[audit.id],
         "mine": figures.mine[audit.id],
-        "waiting": figures.waiting[audit.id] if rates else 0,
-        "disputes": figures.disputes[audit.id] if rates else None,
+        "waiting": figures.waiting.get(audit.id, 0) if rates else 0,
+        "disputes": figures.disputes.get(audit.id, 0) if rates else None,
         "job": jobs.row(job) if job else None,
         "notes": audit.notes,
         "has_report": bool(audit.report),
@@ -209,7 +209,7 @@ def task(response: Response, user: User, role: Role, *, adjudicate: bool = False
         "answer": response.answer,
         "text": response.text,
         "repairs": response.repairs,
-        "provenance": response.provenance,
+        "provenance": {name: told for name, told in response.provenance.items() if name != "deletion"},
         "package": _package(package, len(claims)),
         "claims": claims,
         "steps": view.steps,

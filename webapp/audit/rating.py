@@ -29,10 +29,11 @@ from webapp.lib.errors import Refused, Stale
 LEASE = timedelta(hours=2)
 QUEUE_LOCK = 0x41554449  # the first half of the advisory lock's key; the second is the audit's
 MOST_REASON = 4000
+COUNTED = "SELECT f.audit_id, count(*) FROM ({}) f GROUP BY f.audit_id"
 NOT_THIRD = "What raters said is for a third person, once all of them are done; you are one of them, or they are not."
 
 # Completed ratings and other people's living places are taken. Whoever saw the key of the question in the bench, or
-# made that question, never gets a response to it.
+# made that question, never gets a response to it, nor does who decided a claim of it.
 FREE = """
 SELECT r.audit_id, r.id FROM audit_response r JOIN audit_audit a ON a.id = r.audit_id
 WHERE a.id = ANY(%(audits)s) AND a.state = 'open' AND r.state = 'done'
@@ -40,6 +41,9 @@ WHERE a.id = ANY(%(audits)s) AND a.state = 'open' AND r.state = 'done'
                   AND m.completed IS NOT NULL)
   AND NOT EXISTS (SELECT FROM bench_question q WHERE q.id = r.question_id AND q.created_by_id = %(user)s)
   AND NOT EXISTS (SELECT FROM bench_keyseen s WHERE s.question_id = r.question_id AND s.user_id = %(user)s)
+  AND (%(response)s::uuid IS NULL OR r.id = %(response)s)
+  AND NOT EXISTS (SELECT FROM audit_auditadjudication d JOIN audit_claim k ON k.id = d.claim_id
+                  WHERE k.response_id = r.id AND d.user_id = %(user)s)
   AND (SELECT count(*) FROM audit_rating t WHERE t.response_id = r.id AND t.user_id <> %(user)s
        AND (t.completed IS NOT NULL OR t.until > %(now)s)) < a.raters
 ORDER BY r.audit_id, r.position
@@ -60,7 +64,7 @@ def next_response(*, audit: Audit, user: User) -> Rating | None:
         held = _held(audit, user)
         if held is not None:
             return held
-        free = _free(audit, user, 1)
+        free = _free(audit.id, user, 1)
         return _seat(free[0], user) if free else None
 
 
@@ -72,7 +76,7 @@ def take(*, response: Response, user: User) -> Rating:
         mine = Rating.objects.filter(response=response, user=user).first()
         if mine is not None and (mine.completed or mine.until > timezone.now()):
             return mine
-        if response.id not in _free(response.audit, user, None):
+        if not has_place(response, user):
             raise Refused("This response has no place for you: it is not ready, or others rate it.", "response")
         return _seat(response.id, user)
 
@@ -88,16 +92,27 @@ def _held(audit: Audit, user: User) -> Rating | None:
     return living.filter(response__state=Response.State.DONE).order_by("response__position").first()
 
 
-def _free(audit: Audit, user: User, limit: int | None) -> list[UUID]:
-    return [response for _, response in free([audit.id], user, limit)]
-
-
-def free(audits: Sequence[UUID], user: User, limit: int | None = None) -> list[tuple[UUID, UUID]]:
-    """(audit, response) of those with a place for this person, in order."""
-    wanted: dict[str, Any] = {"audits": list(audits), "user": user.pk, "now": timezone.now(), "limit": limit}
+def _free(audit: UUID, user: User, limit: int | None, response: UUID | None = None) -> list[UUID]:
+    """Responses with a place for this person, in order; of one response: whether it has."""
     with connection.cursor() as cursor:
-        cursor.execute(FREE, wanted)
-        return cursor.fetchall()
+        cursor.execute(FREE, _asked([audit], user, limit, response))
+        return [row[1] for row in cursor.fetchall()]
+
+
+def has_place(response: Response, user: User) -> bool:
+    """Whether this person could take a place at the response now."""
+    return bool(_free(response.audit_id, user, 1, response.id))
+
+
+def waiting(audits: Sequence[UUID], user: User) -> dict[UUID, int]:
+    """How many responses of each audit have a place for this person; one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(COUNTED.format(FREE), _asked(audits, user, None, None))
+        return dict(cursor.fetchall())
+
+
+def _asked(audits: Sequence[UUID], user: User, limit: int | None, response: UUID | None) -> dict[str, Any]:
+    return {"audits": list(audits), "user": user.pk, "now": timezone.now(), "limit": limit, "response": response}
 
 
 def _seat(response_id: UUID, user: User) -> Rating:
@@ -126,16 +141,16 @@ def need_seat(response: Response, user: User) -> Rating:
     """
     hold_video(response.video_id)
     need_open(Audit.objects.get(id=response.audit_id))
+    now = timezone.now()
+    if Rating.objects.filter(response=response, user=user, completed=None, until__lte=now).exists():
+        _queue_up(response.audit_id)  # before its row is locked, as those who hand out places do
     mine = Rating.objects.select_for_update().filter(response=response, user=user).first()
     if mine is None:
         raise Refused("This response is not yours to rate; take the next one.", "response")
     if mine.completed is not None:
         raise Refused("You have completed this response: what you said of it stays.", "response")
-    now = timezone.now()
-    if mine.until <= now:
-        _queue_up(response.audit_id)
-        if response.id not in _free(response.audit, user, None):
-            raise Refused("Your time for this response ran out and somebody else has it now.", "response")
+    if mine.until <= now and not has_place(response, user):
+        raise Refused("Your time for this response ran out and somebody else has it now.", "response")
     mine.until = now + LEASE
     mine.save(update_fields=["until"])
     return mine
@@ -317,6 +332,7 @@ JOIN audit_rating t ON t.response_id = r.id AND t.user_id = v.user_id AND t.comp
 WHERE a.id = ANY(%(audits)s) AND a.state = 'open'
   AND NOT EXISTS (SELECT FROM audit_auditadjudication d WHERE d.claim_id = c.id)
   AND (SELECT count(*) FROM audit_rating x WHERE x.response_id = r.id AND x.completed IS NOT NULL) >= a.raters
+  AND (%(claim)s::uuid IS NULL OR c.id = %(claim)s)
   AND (%(user)s::bigint IS NULL OR NOT EXISTS (
       SELECT FROM audit_rating y WHERE y.response_id = r.id AND y.user_id = %(user)s))
 GROUP BY r.audit_id, c.id, r.position, c.position
@@ -328,15 +344,26 @@ ORDER BY r.audit_id, r.position, c.position
 def disputed(audit: Audit, *, third: User | None = None) -> list[UUID]:
     """Claims of an open audit whose complete raters differ in verdict or relevance and on which nobody decided yet, in
     order; those that this third person may decide."""
-    return [claim for _, claim in disputes_of([audit.id], third)]
-
-
-def disputes_of(audits: Sequence[UUID], third: User | None = None) -> list[tuple[UUID, UUID]]:
-    """(audit, claim), as `disputed` for several audits."""
-    wanted: dict[str, Any] = {"audits": list(audits), "user": third.pk if third is not None else None}
     with connection.cursor() as cursor:
-        cursor.execute(DISPUTED, wanted)
-        return cursor.fetchall()
+        cursor.execute(DISPUTED, _meant([audit.id], third, None))
+        return [row[1] for row in cursor.fetchall()]
+
+
+def is_disputed(claim: Claim) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(DISPUTED, _meant([claim.response.audit_id], None, claim.id))
+        return cursor.fetchone() is not None
+
+
+def disputes(audits: Sequence[UUID], third: User | None = None) -> dict[UUID, int]:
+    """How many claims of each audit this third person may decide; one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(COUNTED.format(DISPUTED), _meant(audits, third, None))
+        return dict(cursor.fetchall())
+
+
+def _meant(audits: Sequence[UUID], third: User | None, claim: UUID | None) -> dict[str, Any]:
+    return {"audits": list(audits), "user": third.pk if third is not None else None, "claim": claim}
 
 
 def may_adjudicate(claim: Claim, user: User) -> bool:
@@ -375,7 +402,7 @@ def adjudicate(
         need_open(locked.response.audit)
         if not may_adjudicate(locked, user):
             raise Refused("You rated this response yourself: a third person decides.", "claim")
-        if known is not None or locked.id not in disputed(locked.response.audit):
+        if known is not None or not is_disputed(locked):
             raise Refused("Nobody disputes this claim (any more).", "claim")
         said = AuditAdjudication(
             id=id,

@@ -9,11 +9,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 from uuid import UUID
 
 from django.core.files.storage import default_storage
 from django.db import transaction
+from django.db.models import F
 
 from webapp.accounts.models import User
 from webapp.audit.models import Audit, AuditAdjudication, Claim, Grounding, MachineVerdict, MaskEdit, Response
@@ -163,7 +165,7 @@ def rows_of(audit: Audit, *, humans: bool = True, masks: bool = True, named: boo
                 "error": response.error if response.state == Response.State.FAILED else "",
                 "repairs": len(response.repairs),
                 "claims": told,
-                "deletion": None,
+                "deletion": response.provenance.get("deletion"),
             }
         )
     return rows
@@ -174,22 +176,32 @@ def rows_of(audit: Audit, *, humans: bool = True, masks: bool = True, named: boo
 
 
 def overlaps_of(audit: Audit) -> dict[UUID, float]:
-    """Claim -> mean IoU of the machine's masks and what people made of them: one where accepted, none where deleted or
-    drawn where the machine had nothing. Only masks that somebody looked at and said so count."""
-    found: dict[UUID, list[MaskEdit]] = defaultdict(list)
-    edits = MaskEdit.objects.filter(claim__response__audit=audit).exclude(origin__in=("shapes", "grounder"))
-    for edit in edits.order_by("claim", "query", "object", "frame"):
-        found[edit.claim_id].append(edit)
-    groundings = Grounding.objects.filter(claim__in=found).exclude(columns="").select_related("claim__response")
-    machine: dict[UUID, dict[tuple[str, int, int], str]] = defaultdict(dict)
-    sizes: dict[UUID, Sequence[int]] = {}
-    for grounding in groundings:
+    """Claim -> mean IoU of the machine's masks and what people of completed places made of them: one where accepted,
+    none where deleted or drawn where the machine had nothing. Masks filled in from neighbours do not count."""
+    edits = MaskEdit.objects.filter(
+        claim__response__audit=audit,
+        claim__response__ratings__completed__isnull=False,
+        claim__response__ratings__user=F("user"),
+    ).exclude(origin__in=("shapes", "grounder"))
+    found: dict[UUID, float] = {}
+    ordered = edits.order_by("claim", "query", "object", "frame", "user").iterator()
+    for claim, own in groupby(ordered, key=lambda edit: edit.claim_id):  # one claim's masks in memory at a time
+        values = list(_overlaps(list(own), *_machine(claim)))
+        if values:
+            found[claim] = round(sum(values) / len(values), 4)
+    return found
+
+
+def _machine(claim: UUID) -> tuple[dict[tuple[str, int, int], str], Sequence[int] | None]:
+    """The machine's masks of a claim by query, object and frame, and their size."""
+    masks: dict[tuple[str, int, int], str] = {}
+    size = None
+    for grounding in Grounding.objects.filter(claim=claim).exclude(columns="").select_related("claim__response"):
         stored = read_columns(grounding)
         keys = zip(stored["query"], stored["object"], stored["frame"], strict=True)
-        machine[grounding.claim_id].update(zip(keys, stored["counts"], strict=True))
-        sizes[grounding.claim_id] = stored["size"]
-    values = {claim: list(_overlaps(edits, machine[claim], sizes.get(claim))) for claim, edits in found.items()}
-    return {claim: round(sum(each) / len(each), 4) for claim, each in values.items() if each}
+        masks.update(zip(keys, stored["counts"], strict=True))
+        size = stored["size"]
+    return masks, size
 
 
 def _overlaps(

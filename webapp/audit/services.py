@@ -208,8 +208,13 @@ def configure(*, audit: Audit, user: User, version: int, changes: Mapping[str, A
                 locked.name = checked_name(value)
             elif name == "raters":
                 check_choices(summariser=locked.summariser, grounder=locked.grounder, raters=value)
-                if value < _most_completed(locked):
+                most = _most_completed(locked)
+                if value < most:
                     raise Refused("A response was rated by more people than that already.", "raters")
+                if value > locked.raters and most >= locked.raters:
+                    raise Refused(
+                        "A response is rated by all already; third persons may have seen what they said.", "raters"
+                    )
                 locked.raters = value
             else:
                 raise Refused(f"There is no setting {name!r}.", name)

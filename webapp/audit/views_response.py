@@ -101,7 +101,7 @@ def _take(found: Response, user: User, task: dict[str, Any]) -> dict[str, Any] |
         return {"may": False, "sentence": "You have completed this response: what you said of it stays."}
     if task["may"]["rate"]:
         return None
-    free = found.state == Response.State.DONE and any(id == found.id for _, id in rating.free([found.audit_id], user))
+    free = found.state == Response.State.DONE and rating.has_place(found, user)
     if free:
         return {"may": True, "sentence": "You are looking. Take this response, and your verdicts count."}
     return {"may": False, "sentence": "You are looking: this response has no place for you."}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import tempfile
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -20,11 +21,12 @@ import numpy as np
 
 from ml.evidence import package as packages
 from ml.evidence.columns import columns_of, of_claim, query_rows, store, stored
+from ml.evidence.correctness import key_of
 from ml.evidence.grounding.protocol import Grounded, Masks, Query
 from ml.evidence.reading import parsed
 from ml.formats.errors import FormatError
 from webapp.audit import recording, services
-from webapp.audit.models import Response
+from webapp.audit.models import MACHINE_VERDICTS, Response
 from webapp.audit.recording import Found, Judged
 from webapp.audit.services import Draft, Made
 from webapp.audit.tags import tag_of
@@ -35,6 +37,8 @@ from webapp.tracks.models import Person
 
 Row = dict[str, Any]
 GROUNDINGS = "groundings"
+LONGEST_RULE = 60
+NAME = re.compile(r"r\d{1,9}")  # of a response's masks file
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class Folder:
     responses: list[Row]
     packages: dict[str, Row]
     verdicts: dict[str, list[Row]]
+    deletions: dict[str, Row]
 
     @classmethod
     def read(cls, path: Path) -> Folder:
@@ -59,7 +64,9 @@ class Folder:
         for row in _lines(path / "verdicts.jsonl"):
             verdicts[row["response"]].append(row)
         made = {row["response"]: row for row in _lines(path / "packages.jsonl")}
-        return cls(path, plan, _lines(path / "responses.jsonl"), made, dict(verdicts))
+        deleted = _lines(path / "deletions.jsonl") if (path / "deletions.jsonl").is_file() else []
+        again = {row.pop("response"): row for row in deleted}
+        return cls(path, plan, _lines(path / "responses.jsonl"), made, dict(verdicts), again)
 
 
 def _lines(path: Path) -> list[Row]:
@@ -159,6 +166,12 @@ class Home:
             lengths[number] += end - start
         return self.ids.get(max(lengths, key=lambda n: (lengths[n], -n))) if lengths else None
 
+    def query(self, query: Query) -> Query:
+        """The query with a person's number in the place of a track."""
+        owner = None if query.person is None else self.person(query.person)
+        numbers = {id: number for number, id in self.ids.items()}
+        return replace(query, person=numbers[owner]) if owner is not None else query
+
     def numbers(self, masks: Masks) -> Masks:
         """The masks with person numbers in the place of tracks."""
         person = np.full(len(masks.person), -1, np.int64)
@@ -195,10 +208,15 @@ def draft_of(row: Row, home: Home, found: Folder) -> Draft:
         options=row["options"],
         answer=row["answer"] or read.answer,
         letters=list(read.letters),
-        key=row["key"],
+        key=key_of(row["key"]),
         correct=row["correct"],
         repairs=list(read.repairs),
-        provenance={"file": found.path.name, "id": row["id"], "plan": found.plan},
+        provenance={
+            "file": found.path.name,
+            "id": row["id"],
+            "plan": found.plan,
+            "deletion": found.deletions.get(row["id"]),
+        },
     )
 
 
@@ -226,22 +244,32 @@ def adopt(response: Response, row: Row, home: Home, found: Folder) -> None:
         windows={name: span for name, span in timed.items() if span},
         provenance={**package.summariser, "rationale_sha256": package.rationale_sha256},
     )
+    if not NAME.fullmatch(row["name"]):
+        raise FormatError(f"{found.path}: {row['name']!r} is no name of a masks file.")
     path = found.path / GROUNDINGS / f"{row['name']}.parquet"
     masks = home.numbers(stored(path)) if path.is_file() else None
     about = {"grounder": found.plan["grounder"], "run": str(home.video.run_id), "video": home.video.blob_id}
     for claim in package.claims:
         line = lines[claim.id]
-        told = Judged(
-            line["verdict"], line["rule"], line["sentence"], line["numbers"], {"rules": found.plan.get("rules", {})}
-        )
-        kept = found_of(response, claim.id, line, masks, about)
+        told = judged_of(line, found)
+        kept = found_of(response, claim.id, line, masks, about, home)
         recording.keep_claim(response_id=response.id, name=claim.id, found=kept, judged=told)
     recording.keep_response(response_id=response.id)
 
 
-def found_of(response: Response, name: str, line: Row, masks: Masks | None, about: Row) -> Found | None:
+def judged_of(line: Row, found: Folder) -> Judged:
+    """The verdict of a line. Its sentence and numbers name persons by the run's tracks, which is noted. Raises
+    FormatError for what is none."""
+    name, rule, sentence, numbers = (line[part] for part in ("verdict", "rule", "sentence", "numbers"))
+    texts = isinstance(rule, str) and len(rule) <= LONGEST_RULE and isinstance(sentence, str)
+    if name not in MACHINE_VERDICTS or not texts or not isinstance(numbers, dict):
+        raise FormatError(f"{found.path}: claim {line['claim']!r} of {line['response']!r} has no verdict of ours.")
+    return Judged(name, rule, sentence, numbers, {"rules": found.plan.get("rules", {}), "persons": "tracks of the run"})
+
+
+def found_of(response: Response, name: str, line: Row, masks: Masks | None, about: Row, home: Home) -> Found | None:
     """What was found of one claim, its masks stored beside the response."""
-    queries = [Query(**query) for query in line["queries"]]
+    queries = [home.query(Query(**query)) for query in line["queries"]]
     if not queries:
         return None
     told, window = line["grounded"], line["window"]
@@ -264,7 +292,7 @@ def found_of(response: Response, name: str, line: Row, masks: Masks | None, abou
         looked=told["looked"],
         inside=window["inside"],
         notes=told["notes"],
-        provenance={**about, "window": window["frame"]},
+        provenance={**about, "window": window["frame"], "size": list(own.size) if len(own.frame) else None},
         masks=packed_name,
         columns=columns_name,
     )

@@ -33,6 +33,7 @@ from webapp.lib.errors import Refused
 from webapp.library.frames import frame_seconds
 from webapp.library.models import Project, Video
 from webapp.tracks.models import Person
+from webapp.tracks.queries import roots_of
 
 SUFFIXES = (".jsonl", ".ndjson", ".json")
 CLOSE_S = 1e-3  # seconds that rounding in a file may cost
@@ -197,8 +198,9 @@ class Home:
     def __post_init__(self) -> None:
         seconds = frame_seconds(self.video)
         self.seconds = seconds - seconds[0]
-        rows = Person.objects.filter(video=self.video, merged_into=None).values_list("number", "id")
-        self.ids = {number: str(id) for number, id in rows}
+        roots = roots_of(self.video)  # the number of somebody merged stays theirs
+        rows = Person.objects.filter(video=self.video).values_list("number", "id")
+        self.ids = {number: roots[str(id)] for number, id in rows}
         self.clips = list(Clip.objects.filter(video=self.video, ready=True).order_by("created"))
 
     def span(self, start_s: float | None, end_s: float | None) -> tuple[int, int]:

@@ -35,7 +35,7 @@ def work(attempt: Attempt) -> None:
         rows = reporting.rows_of(audit)
         attempt.progress("report", 0.4)
         tree = report.build(rows, title=audit.name, about=reporting.about(audit))
-        agreement = agreeing.agreement_of(audit)
+        agreement = agreeing.agreement_of(rows)
         attempt.progress("report", 0.8)
         folder = attempt.folder / "report"
         folder.mkdir(exist_ok=True)

@@ -257,6 +257,7 @@ class Store:
             rows = [{**row, "status": "error"} for row in query_rows(queries, None)]
             return Found(queries=rows, provenance=self.provenance)
         files = {"masks": "", "columns": ""}
+        size = list(grounded.masks.size) if len(grounded.masks.frame) else None
         if len(grounded.masks.frame):
             packed, columns = self._scratch(f"{name}.parquet"), self._scratch(f"{name}.json")
             masks_file.write(packed, grounded.masks, {"claim": name, **self.provenance})
@@ -270,7 +271,7 @@ class Store:
             inside=window.inside.tolist(),
             seconds=grounded.seconds,
             notes=grounded.notes,
-            provenance={**self.provenance, "window": window.frame.tolist()},
+            provenance={**self.provenance, "window": window.frame.tolist(), "size": size},
             **files,
         )
 

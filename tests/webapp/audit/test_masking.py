@@ -130,4 +130,8 @@ def test_the_overlap_is_that_of_what_people_drew(held: Scene, people: SimpleName
     draw(held, people.rita, 125, 0, 1)
     wanted = Wanted(uuid4(), "phrase-1", 1, 130, "accept")
     masking.edit(claim=held.claims[0], user=people.rita, id=uuid4(), kind="accept", edits=[wanted])
+    assert reporting.overlaps_of(held.audit) == {}  # of a place that nobody completed
+    for claim in held.claims:
+        rating.say(claim=claim, user=people.rita, id=uuid4(), version=None, verdict="mask_wrong")
+    rating.complete(response=held.response, user=people.rita)
     assert reporting.overlaps_of(held.audit) == {held.claims[0].id: pytest.approx(2 / 3, abs=1e-4)}

@@ -107,6 +107,8 @@ def test_a_third_person_decides_what_two_dispute(scene: Scene, people: SimpleNam
         rating.adjudicate(user=people.alice, **(decide | {"claim": scene.claims[0]}))
     with pytest.raises(Refused, match="Say why"):
         rating.adjudicate(user=people.alice, **(decide | {"reason": " "}))
+    with pytest.raises(Refused, match="third persons may have seen"):
+        services.configure(audit=scene.audit, user=people.cora, version=1, changes={"raters": 3})
     made = rating.adjudicate(user=people.alice, **decide)
     assert rating.adjudicate(user=people.alice, **decide).id == made.id
     assert rating.disputed(scene.audit) == []
