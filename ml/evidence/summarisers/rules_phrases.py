@@ -190,7 +190,7 @@ def _adjective_follows(s: Sentence, at: int, last: int) -> bool:
     """Whether another attribute and then a noun follow a comma: "red, round cup", not "a red cup, a plate"."""
     return (
         at + 1 < last
-        and "ADJ" in lexicon.kinds(s.word(at))
+        and (s.tag(at) == "E" or "ADJ" in lexicon.kinds(s.word(at)))
         and s.tag(at) in ("N", "J", "E")
         and s.tag(at + 1) in ("N", "J", "K", "E")
     )

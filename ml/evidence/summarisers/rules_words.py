@@ -202,7 +202,21 @@ def _lemmas(word: str) -> dict[str, tuple[str, ...]]:
 
     if len(word) > 40 or not word.isascii():
         return {}
-    return {str(kind): tuple(forms) for kind, forms in getAllLemmas(word).items()}
+    found = getAllLemmas(word)
+    if not found and "-" in word:  # "double-checks" is what "checks" is
+        found = getAllLemmas(word.rpartition("-")[2])
+    return {str(kind): tuple(forms) for kind, forms in found.items()} or _by_ending(word)
+
+
+def _by_ending(word: str) -> dict[str, tuple[str, ...]]:
+    """What a word that is in no dictionary could be, by its ending."""
+    if len(word) < 5 or word.endswith(("ss", "us", "is")):
+        return {}
+    if word.endswith("s"):
+        return {"NOUN": (word[:-1],), "VERB": (word[:-1],)}
+    if word.endswith("ing"):
+        return {"VERB": (word[:-3],)}
+    return {"VERB": (word[:-2],)} if word.endswith("ed") else {}
 
 
 @lru_cache(maxsize=65536)

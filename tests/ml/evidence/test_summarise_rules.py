@@ -252,6 +252,18 @@ def test_the_answer_rests_on_claims_that_share_its_persons_and_words() -> None:
     assert not any(claim.load_bearing for claim in summarised("Person 1 points. Person 2 sleeps.").claims)
 
 
+def test_words_outside_the_dictionary_unpickle_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The dictionary's package has pickled models for them, which must stay where they are."""
+    import pickle
+
+    def refused(*_: Any, **__: Any) -> None:
+        raise AssertionError("something was unpickled")
+
+    monkeypatch.setattr(pickle, "load", refused)
+    monkeypatch.setattr(pickle, "loads", refused)
+    assert len(summarised("The blorfit glimmexes and Person 1 zorpled the quux.").claims) == 2
+
+
 # --- what the public AffectOmni pipeline gets wrong (affectomni.md, section 11) ---------------------------------------
 
 
