@@ -25,9 +25,14 @@ TABLES = {
     "audit_auditadjudicationevent": "video_id = %(video)s",
 }
 
+REASONS = "UPDATE pghistory_context SET metadata = metadata - 'reason' WHERE jsonb_exists(metadata, 'reason') AND id IN"
+
 
 def erase(*, video: UUID, runs: list[UUID]) -> None:
-    """Remove every history row of a video, after its own rows are gone (their removal is history, too)."""
+    """Remove every history row of a video, after its own rows are gone (their removal is history, too), and the reasons
+    people gave, which stand in the contexts of those rows."""
+    told = {"video": video, "runs": runs}
     with connection.cursor() as cursor:
         for table, condition in TABLES.items():
-            cursor.execute(f"DELETE FROM {table} WHERE {condition}", {"video": video, "runs": runs})
+            cursor.execute(f"{REASONS} (SELECT pgh_context_id FROM {table} WHERE {condition})", told)
+            cursor.execute(f"DELETE FROM {table} WHERE {condition}", told)

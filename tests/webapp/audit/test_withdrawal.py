@@ -10,6 +10,7 @@ import pytest
 from django.apps import apps
 from django.core.files.base import ContentFile
 from django.core.files.storage import default_storage
+from pghistory.models import Context
 
 from tests.webapp.audit.made import draft, give_frames, process
 from webapp.audit import masking, rating, services
@@ -39,7 +40,8 @@ def test_nothing_is_left_of_a_withdrawn_video(
         process(response)
         rating.take(response=response, user=people.rita)
         for claim in Claim.objects.filter(response=response).select_related("response__audit"):
-            rating.say(claim=claim, user=people.rita, id=uuid4(), version=None, verdict="supported")
+            words: dict[str, Any] = {"verdict": "supported", "reason": f"Seen in {response.position}."}
+            rating.say(claim=claim, user=people.rita, id=uuid4(), version=None, **words)
             wanted = masking.Wanted(uuid4(), "phrase-1", 1, 125, "delete")
             masking.edit(claim=claim, user=people.rita, id=uuid4(), kind="delete", edits=[wanted])
     Audit.objects.update(state="finished", report={"v": 1})
@@ -52,6 +54,8 @@ def test_nothing_is_left_of_a_withdrawn_video(
     for name in HISTORIES:
         rows = apps.get_model("audit", name).objects.all()
         assert rows.count() == before[name] / 2 and not rows.filter(video_id=video.id).exists()
+    reasons = Context.objects.filter(metadata__has_key="reason").values_list("metadata__reason", flat=True)
+    assert list(reasons) == ["Seen in 2."] * 3
     assert not default_storage.exists(f"{gone.folder}/c1.json") and default_storage.exists(f"{kept.folder}/c1.json")
     assert not default_storage.exists(f"{made.audit.folder}/report.json")  # it counted the video
     audit = Audit.objects.get()
