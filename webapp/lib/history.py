@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -31,7 +32,7 @@ REASONS = "UPDATE pghistory_context SET metadata = metadata - 'reason' WHERE jso
 def erase(*, video: UUID, runs: list[UUID]) -> None:
     """Remove every history row of a video, after its own rows are gone (their removal is history, too), and the reasons
     people gave, which stand in the contexts of those rows."""
-    told = {"video": video, "runs": runs}
+    told: dict[str, Any] = {"video": video, "runs": runs}
     with connection.cursor() as cursor:
         for table, condition in TABLES.items():
             cursor.execute(f"{REASONS} (SELECT pgh_context_id FROM {table} WHERE {condition})", told)
