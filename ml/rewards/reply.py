@@ -61,7 +61,7 @@ class Reply:
             inner = [b for b in self.blocks if block.start < b.start < block.end]
             for match in _SENTENCE.finditer(block.content):
                 start = block.start + match.start()
-                if any(b.start <= start < b.end for b in inner):
+                if inner and any(b.start <= start < b.end for b in inner):
                     continue
                 named = _named(match[0])
                 if named:

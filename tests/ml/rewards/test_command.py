@@ -61,7 +61,6 @@ def test_explain_marks_every_mention(tmp_path: Path) -> None:
     ("content", "arguments", "sentence"),
     [
         ("", [], "rows.jsonl is empty."),
-        ("[]", [], "rows.jsonl holds no row."),
         ("{", [], "not valid JSON"),
         ('{"completion": 1}\n', [], "completion: expected text, found 1."),
         ('{"completion": ""}\n', ["--reward", "nonsense"], "There is no reward 'nonsense'; there are accuracy"),
