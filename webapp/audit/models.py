@@ -296,7 +296,7 @@ class MaskEdit(models.Model):
     """What a person says of one object's mask on one frame: `draw` another shape, `delete` it, or `accept` it as right.
 
     `counts`: COCO run lengths within `size` [height, width]; "" unless drawn. `origin` says how a shape came to be:
-    brush, polygon, or from neighbours by shape or by the grounder; `key` where nothing was drawn.
+    brush, polygon, or from neighbours by shape; `key` where nothing was drawn.
     """
 
     class Action(models.TextChoices):
@@ -309,7 +309,6 @@ class MaskEdit(models.Model):
         POLYGON = "polygon"
         KEY = "key"
         SHAPES = "shapes"
-        GROUNDER = "grounder"
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     video = models.ForeignKey("library.Video", on_delete=models.CASCADE, related_name="+")

@@ -218,7 +218,6 @@ def task(response: Response, user: User, role: Role, *, adjudicate: bool = False
             "rate": rates and seat is not None and seat.completed is None,
             "adjudicate": rates and not view.rated,
             "see_all": view.everything,
-            "propagate_by_grounder": False,
         },
     }
     if view.everything:

@@ -182,7 +182,7 @@ def overlaps_of(audit: Audit) -> dict[UUID, float]:
         claim__response__audit=audit,
         claim__response__ratings__completed__isnull=False,
         claim__response__ratings__user=F("user"),
-    ).exclude(origin__in=("shapes", "grounder"))
+    ).exclude(origin=MaskEdit.Origin.SHAPES)
     found: dict[UUID, float] = {}
     ordered = edits.order_by("claim", "query", "object", "frame", "user").iterator()
     for claim, own in groupby(ordered, key=lambda edit: edit.claim_id):  # one claim's masks in memory at a time

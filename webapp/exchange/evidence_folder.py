@@ -290,7 +290,7 @@ def found_of(response: Response, name: str, line: Row, masks: Masks | None, abou
     return Found(
         queries=query_rows(queries, grounded),
         looked=told["looked"],
-        inside=window["inside"],
+        inside=np.isin(told["looked"], np.array(window["frame"])[np.array(window["inside"], bool)]).tolist(),
         notes=told["notes"],
         provenance={**about, "window": window["frame"], "size": list(own.size) if len(own.frame) else None},
         masks=packed_name,

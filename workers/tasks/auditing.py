@@ -247,6 +247,8 @@ class Store:
 
     def found(self, name: str, queries: list[Query], window: Window | None, grounded: Grounded | None) -> Found | None:
         """What was found as it is stored, its masks in the response's folder; None where nothing was looked for."""
+        import numpy as np
+
         from ml.evidence.columns import columns_of, query_rows
         from ml.media import masks as masks_file
         from ml.media.files import write_json
@@ -268,7 +270,7 @@ class Store:
         return Found(
             queries=query_rows(queries, grounded),
             looked=grounded.looked.tolist(),
-            inside=window.inside.tolist(),
+            inside=np.isin(grounded.looked, window.frame[window.inside]).tolist(),
             seconds=grounded.seconds,
             notes=grounded.notes,
             provenance={**self.provenance, "window": window.frame.tolist(), "size": size},
