@@ -49,14 +49,13 @@ from ml.perception import shots as cutting
 from ml.perception.gestures import run as gesture_run
 from ml.perception.run import index_of
 from ml.progress import Progress
-from ml.questions.clip import CLOSE_S, ClipClock
+from ml.questions.clip import ClipClock, frames_of
 from ml.social.scene import Scene
 from ml.text import persons
 
 if TYPE_CHECKING:
     from ml.formats.responses import Response
 
-SLACK_S = 0.05  # a clip may end so much behind the video's end: its last frame's length is often guessed
 RUN, WORK, GROUNDINGS = "run.json", "work", "groundings"
 
 
@@ -209,13 +208,10 @@ def of(response: Response, n: int, footage: Footage) -> Asked:
 
 def span_of(first: float | None, last: float | None, index: FrameIndex, place: str) -> tuple[int, int]:
     """Source frames of a clip's seconds; None: from the first frame, to the last."""
-    length = index.duration_s
-    low, high = 0.0 if first is None else first, length if last is None else last
-    if not 0 <= low < high or low >= length or high > length + SLACK_S:
-        raise FormatError(f"{place}: a clip from {low:g} to {high:g} s does not lie in a video of {length:g} s.")
-    start = int(np.searchsorted(index.zeroed[:-1], low + CLOSE_S, side="right")) - 1
-    end = int(np.searchsorted(index.zeroed, high - CLOSE_S))
-    return max(0, start), max(start + 1, min(end, index.frames))
+    try:
+        return frames_of(index.zeroed, first, last)
+    except ValueError as error:
+        raise FormatError(f"{place}: {error}.") from error
 
 
 def clock_of(start: int, end: int, rendering: str, index: FrameIndex) -> ClipClock:

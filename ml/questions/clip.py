@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 VERSION = 1  # of what `ml.media.clips` draws and writes; another one makes other clips
 BEFORE_S, AFTER_S = 1.5, 2.0  # seconds around a question's span, as in GRASP's published item
 CLOSE_S = 1e-6  # seconds that rounding may cost
+WRITTEN_S = 1e-3  # seconds that rounding costs in a file
+SLACK_S = 0.1  # seconds by which a clip may end behind the video, since the last frame's length is often guessed
 
 
 def padded(
@@ -43,6 +45,28 @@ def padded(
     shot = int(edges[np.searchsorted(edges, start, side="right") - 1])
     next_shot = int(edges[np.searchsorted(edges, end)])
     return max(first, shot), max(end, min(last, next_shot))
+
+
+def frames_of(seconds: NDArray[np.float64], start_s: float | None, end_s: float | None) -> tuple[int, int]:
+    """Source frames [start, end) of a clip whose ends a file names in seconds; None: the first frame, the last.
+
+    `seconds` float64[N + 1]: when each frame begins, and the end of the last, from 0. A frame that begins within what
+    rounding costs of `start_s` or `end_s` is meant, the nearest; else the clip begins with the frame on the screen and
+    ends after it. ValueError, without a full stop, for a clip that does not lie in the video.
+    """
+    length = float(seconds[-1])
+    first, last = 0.0 if start_s is None else start_s, length if end_s is None else end_s
+    if not 0 <= first < min(last, length) or last > length + SLACK_S:
+        raise ValueError(f"a clip from {first:g} to {last:g} s does not lie in a video of {length:g} s")
+    start, end = (int(np.searchsorted(seconds, value)) for value in (first, min(last, length)))
+    start = min(_near(seconds, first, start, start - 1), len(seconds) - 2)
+    return start, max(start + 1, _near(seconds, last, end, end))
+
+
+def _near(seconds: NDArray[np.float64], value: float, following: int, otherwise: int) -> int:
+    """The frame that begins at a written time, `following` being the first that begins no earlier; or `otherwise`."""
+    k = min((max(following - 1, 0), following), key=lambda k: abs(float(seconds[k]) - value))
+    return k if abs(float(seconds[k]) - value) <= WRITTEN_S else otherwise
 
 
 def recipe(

@@ -23,6 +23,7 @@ from ml.evidence import reading
 from ml.evidence.correctness import is_correct, key_of
 from ml.formats import responses as format
 from ml.formats.errors import FormatError
+from ml.questions.clip import frames_of
 from webapp.accounts.models import User
 from webapp.audit import services
 from webapp.audit.models import RENDERINGS
@@ -36,8 +37,6 @@ from webapp.tracks.models import Person
 from webapp.tracks.queries import roots_of
 
 SUFFIXES = (".jsonl", ".ndjson", ".json")
-CLOSE_S = 1e-3  # seconds that rounding in a file may cost
-SLACK_S = 0.1  # seconds by which a clip may end behind the video
 
 
 def copy_name(name: str) -> str:
@@ -205,17 +204,10 @@ class Home:
 
     def span(self, start_s: float | None, end_s: float | None) -> tuple[int, int]:
         """Source frames of a clip; None: from the first frame, to the last. Raises FormatError."""
-        length = float(self.seconds[-1])
-        first, last = 0.0 if start_s is None else start_s, length if end_s is None else end_s
-        if not np.isfinite([first, last]).all() or first < 0 or last <= first:
-            raise FormatError(f"a clip from {first:g} to {last:g} s cannot be.")
-        if last > length + SLACK_S or first >= length:
-            raise FormatError(
-                f"the clip ends at {last:g} s, behind the end of the video {self.video.name!r} ({length:g} s)."
-            )
-        start = int(np.searchsorted(self.seconds[:-1], first + CLOSE_S, side="right")) - 1
-        end = int(np.searchsorted(self.seconds, last - CLOSE_S))
-        return max(0, start), max(start + 1, min(end, self.video.frames))
+        try:
+            return frames_of(self.seconds, start_s, end_s)
+        except ValueError as error:
+            raise FormatError(f"{error} ({self.video.name}).") from error
 
     def people(self, person_map: Mapping[str, Any], *, tagged: bool) -> dict[str, str]:
         """Tag's number -> person id. Without a map, drawn tags are the persons' numbers. Raises FormatError."""

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ml.questions.clip import ClipClock, padded, recipe
+from ml.questions.clip import ClipClock, frames_of, padded, recipe
 
 AT_25 = np.arange(501) / 25  # 20 s
 
@@ -32,6 +32,33 @@ def test_padding_ends_at_a_cut() -> None:
 def test_a_span_across_a_cut_stays_whole() -> None:
     assert padded(AT_25, [0, 100, 200, 300], 175, 225) == (137, 275)
     assert padded(AT_25, [0, 150, 200, 250], 175, 225) == (150, 250)
+
+
+def test_frames_of_seconds_in_a_file() -> None:
+    """At 30 frames a second frame 44 begins at 1.466666..., which files write as 1.466, 1.467 or 1.46667."""
+    seconds = np.arange(91) / 30
+    for written in (1.466, 1.467, 1.46667, 44 / 30):
+        assert frames_of(seconds, written, None) == (44, 90)
+        assert frames_of(seconds, None, written) == (0, 44)
+    assert frames_of(seconds, 1.48, 1.49) == (44, 45)  # between two beginnings: what is on the screen
+    assert frames_of(seconds, 1.48, 1.52) == (44, 46)
+    assert frames_of(seconds, 0.0, 3.08) == (0, 90)  # the last frame's length is a guess
+    assert frames_of(seconds, 2.9999, 3.0) == (89, 90)
+
+
+def test_every_frame_is_named_by_its_own_seconds_however_close_they_are() -> None:
+    seconds = np.cumsum([0, 0.0004, 0.5, 0.0007, 0.0001, 2.0, 0.04])
+    for start in range(6):
+        for end in range(start + 1, 7):
+            assert frames_of(seconds, float(seconds[start]), float(seconds[end])) == (start, end)
+
+
+@pytest.mark.parametrize(
+    "ends", [(2.0, 1.0), (1.0, 1.0), (-0.1, 1.0), (3.0, 3.05), (0.0, 3.2), (0.0, np.inf), (np.nan, 1.0)]
+)
+def test_a_clip_beside_the_video_is_none(ends: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="does not lie in a video of 3 s"):
+        frames_of(np.arange(91) / 30, *ends)
 
 
 def test_padding_counts_seconds_on_a_variable_rate() -> None:

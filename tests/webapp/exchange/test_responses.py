@@ -62,8 +62,8 @@ def test_the_same_file_again_is_the_same_audit_and_nothing_is_doubled(place: Sim
     ("wrong", "sentence"),
     [
         ({"video": "nowhere.mp4"}, "there is no video 'nowhere.mp4'"),
-        ({"clip_end": 41.0}, r"ends at 41 s, behind the end of the video 'clip.mp4' \(40 s\)"),
-        ({"clip_start": 8.0, "clip_end": 4.0}, "4"),
+        ({"clip_end": 41.0}, r"to 41 s does not lie in a video of 40 s \(clip.mp4\)"),
+        ({"clip_start": 8.0, "clip_end": 4.0}, "which is not after its start at 8 s"),
         ({"person_map": {"2": 7}}, "the tag '2' stands for 7"),
         ({"person_map": {"somebody": 1}}, "somebody"),
         ({"rendering": "painted"}, "painted"),
