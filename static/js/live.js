@@ -71,7 +71,6 @@ const WORDS = {
   audit: "Audit",
   respond: "Responses",
   reprompt: "Other wording",
-  propagate: "Carrying masks",
   "audit-report": "Audit report",
 };
 

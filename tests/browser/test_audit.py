@@ -334,12 +334,25 @@ def test_nothing_that_was_said_is_lost(visit: Any, crew: SimpleNamespace, studio
     assert said.blind_verdict == "supported" and said.machine_seen  # what came after the machine's word is kept apart
 
 
+def two_a_second(response: Response) -> None:
+    """Give a response the clock of a clip as GRASP has it: frame 62 is shown at 1.5 s, not at 37 / 25 s."""
+    from ml.questions.clip import ClipClock
+    from webapp.lib import storage
+
+    target = storage.local_path(f"{response.folder}/clock.npz")
+    assert target is not None
+    frames = np.array([25, 37, 50, 62, 75])
+    ClipClock(frames, np.arange(5) / 2, audit_seed.START, audit_seed.END, 10.0).save(target)
+    Response.objects.filter(id=response.id).update(rendering="grasp")
+
+
 @pytest.mark.parametrize("width", [1024, 1440])
 def test_the_pages_fit_and_every_control_has_a_name(
     visit: Any, crew: SimpleNamespace, studio: Any, audit: Audit, width: int
 ) -> None:
     Audit.objects.update(name="a name with a great many words " * 3)
     Response.objects.update(asked="a question with a great many words in it, " * 9)
+    two_a_second(audit.responses.get())
     page = visit(crew.alice, viewport={"width": width, "height": 768}).page
     response = audit.responses.get()
     places = ["/p/one/audits/", "/p/one/audits/new/", "/p/one/audits/1/", "/p/one/audits/1/report/"]
@@ -350,6 +363,8 @@ def test_the_pages_fit_and_every_control_has_a_name(
         assert not sideways(page), address
         assert page.evaluate(NAMELESS) == [], address
         assert page.evaluate(TOO_SMALL) == [], address
+    settle(page)  # on the frame in the middle of the claim, by the clock of a clip of two frames a second
+    assert (page.get_attribute("#player", "data-frame"), page.inner_text("#clip-clock")) == ("62", "1.50 s")
     page.keyboard.press("?")
     assert "Show the negative control" in page.inner_text("#help")
 

@@ -193,7 +193,7 @@ export class Corrector {
   }
 
   /** Carry this object's corrected masks to the looked-at frames around: up to the next corrected one on either side. */
-  carry(by = "shapes") {
+  carry() {
     const { claim } = this.store;
     const { masks, query, object, player } = this;
     if (masks.edit(query, object, player.frame)?.action !== "draw")
@@ -203,7 +203,7 @@ export class Corrector {
     const { id } = this.queue.put({
       row: `masks ${claim.id}`,
       path: `/audit/claims/${claim.id}/masks/propagate`,
-      body: { query, object, frames, by },
+      body: { query, object, frames, by: "shapes" },
       label: `Claim ${this.store.at + 1}: carried to ${plural(frames.length, "frame")}`,
       about: claim.id,
     });
@@ -215,7 +215,7 @@ export class Corrector {
     const { masks, query, object } = this;
     const drawn = (one) => {
       const edit = masks.edit(query, object, one);
-      return edit && edit.origin !== "shapes" && edit.origin !== "grounder";
+      return edit && edit.origin !== "shapes";
     };
     const side = (frames) => {
       const stop = frames.findIndex(drawn);

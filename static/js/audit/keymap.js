@@ -150,13 +150,6 @@ export const AUDIT_KEYMAP = [
     keys: ["F"],
     run: correcting((c) => c.carry()),
   },
-  {
-    id: "audit.carryGrounder",
-    group: "Correcting",
-    label: "The same, by the grounder",
-    keys: ["Shift+F"],
-    run: correcting((c, w) => w.carryByGrounder()),
-  },
   { id: "undo", group: "Correcting", label: "Undo", keys: ["Ctrl+Z"], run: (w) => w.corrector.undo() },
   { id: "redo", group: "Correcting", label: "Redo", keys: ["Ctrl+Shift+Z", "Ctrl+Y"], run: (w) => w.corrector.redo() },
 

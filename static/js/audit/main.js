@@ -165,11 +165,6 @@ function moves({ store, judge, corrector, window, player, queue, say, api }) {
       const at = ids.indexOf(store.shown.query);
       store.show({ query: ids[at + 1] ?? null, masks: true });
     },
-    carryByGrounder() {
-      if (!store.task.may.propagate_by_grounder)
-        return say("This audit's grounder cannot carry a mask onward; F does it by shape.");
-      return corrector.carry("grounder");
-    },
     async complete() {
       const form = $("#complete-form");
       if (!store.mayRate || !form) return say(judge.why, "error");
@@ -198,7 +193,7 @@ function watch({ store, player, cache, judge, window, queue, say, complete, api,
   player.on("error", (sentence) => say(sentence, "error"));
   const clock = $("#clip-clock");
   player.on("frame", (frame) => {
-    clock.textContent = `${store.clipSeconds(frame).toFixed(2)} s`;
+    clock.textContent = `${store.clock.zeroed(frame).toFixed(2)} s`;
     if (!player.playing) window.reveal(frame, false);
   });
   store.on("focus", () => {
@@ -230,7 +225,7 @@ function watch({ store, player, cache, judge, window, queue, say, complete, api,
 let following = null;
 function follow({ store, cache, api, say }) {
   following ??= watchJobs(page.slug, async (job) => {
-    if (!["reprompt", "propagate"].includes(job.kind) || !FINAL.has(job.state)) return;
+    if (job.kind !== "reprompt" || !FINAL.has(job.state)) return;
     try {
       const fresh = await api.get(page.task);
       store.take(page.adjudicates ? disputed(fresh.claims) : fresh.claims);

@@ -4,6 +4,7 @@
  */
 
 import { Topics } from "../workspace/dom.js";
+import { ClipClock } from "./clock.js";
 import { queryId } from "./masks.js";
 
 /** A claim as the studio tells it, with its queries in one list and the frames that were looked at as its window. */
@@ -27,6 +28,7 @@ export class AuditStore extends Topics {
     this.times = times;
     this.video = task.video;
     this.clip = task.clip;
+    this.clock = new ClipClock(task.clock, times, task.clip);
     this.shots = task.video.shots?.length ? task.video.shots : [0];
     this.claims = task.claims.map(claimOf);
     this.persons = Object.values(task.person_map);
@@ -129,11 +131,6 @@ export class AuditStore extends Topics {
 
   query(id) {
     return this.claim?.queries.find((one) => one.id === id) ?? null;
-  }
-
-  /** Seconds on the clip's clock at the start of a frame. */
-  clipSeconds(frame) {
-    return this.times.zeroed(frame) - this.times.zeroed(this.clip.start);
   }
 
   /** {person, number, name} that a printed tag stands for, or null. */

@@ -20,7 +20,6 @@ export class AuditStrip {
     this.names = root.querySelector(".strip-names");
     this.twin = root.querySelector("#strip-words");
     this.stage = root.querySelector(".strip-stage");
-    this.clock = clipClock(store);
     new ResizeObserver(() => this.resize()).observe(this.stage);
     for (const topic of ["focus", "view", "claim"]) store.on(topic, () => this.redraw());
     cache.on("loaded", () => this.redraw());
@@ -91,7 +90,7 @@ export class AuditStrip {
     pen.fillStyle = palette.bg;
     pen.fillRect(0, 0, width, height);
     this.#drawOutside(pen, height);
-    drawRuler(pen, { window, times: this.clock, store, palette, width, height: RULER });
+    drawRuler(pen, { window, times: store.clock, store, palette, width, height: RULER });
     this.#drawWindow(pen);
     rows.forEach((row, k) => this.#drawRow(pen, row, RULER + BAND + k * ROW));
     this.#drawHead(pen, height);
@@ -275,16 +274,6 @@ export function presence(query, frames, place) {
     return [looked.filter((frame) => found.has(frame)).length, looked.length];
   };
   return [count(true), count(false)];
-}
-
-/** The clip's clock in the place of the video's, for the ruler. */
-function clipClock({ times, clip }) {
-  const zero = times.zeroed(clip.start);
-  return {
-    frames: times.frames,
-    zeroed: (frame) => times.zeroed(frame) - zero,
-    frameAt: (seconds) => times.frameAt(seconds + zero),
-  };
 }
 
 /** Usual distance of frames that were looked at. */

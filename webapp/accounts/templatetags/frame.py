@@ -68,7 +68,6 @@ JOB_WORDS = {
     "audit": "Audit",
     "respond": "Responses",
     "reprompt": "Other wording",
-    "propagate": "Carrying masks",
     "audit-report": "Audit report",
 }
 
