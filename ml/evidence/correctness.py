@@ -12,7 +12,8 @@ from typing import Any
 from ml.text.answers import split_option
 
 LETTER = re.compile(r"[A-Z]")
-LETTERS = re.compile(r"[A-Z](?:\s*(?:,|;|/|&|and)?\s*[A-Z])*")
+LETTERS = re.compile(r"[A-Z](?:\s*(?:,|;|/|&|\band\b)\s*[A-Z])*")
+RUN = re.compile(r"(?=[A-J]{2,10}$)A?B?C?D?E?F?G?H?I?J?")  # "BC"; but "NO", "TV", "OK" are words
 CLOSE = 1e-9
 
 
@@ -36,7 +37,7 @@ def key_of(text: str | None) -> list[str | float] | None:
     written = (text or "").strip()
     if not written:
         return None
-    if LETTERS.fullmatch(written):
+    if LETTERS.fullmatch(written) or RUN.fullmatch(written):
         return sorted(set(LETTER.findall(written)))
     letter, _ = split_option(written)
     if letter is not None:

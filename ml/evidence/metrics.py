@@ -58,9 +58,9 @@ MEASURES: dict[str, tuple[str, str]] = {
 
 
 def queries(claim: Row, role: str) -> Iterator[tuple[str, Row]]:
-    """Queries of a role that were looked for, by their position in the claim."""
+    """Queries of a role that were looked for on a frame of the span, by their position in the claim."""
     for id, found in claim["numbers"].get("queries", {}).items():
-        if found["role"] == role and found["status"] in LOOKED:
+        if found["role"] == role and found["status"] in LOOKED and found["share_in"] is not None:
             yield id.rpartition("-")[2], found
 
 

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from ml.formats.responses import Response
 
 PLAN, PACKAGE = "plan.json", "package.json"
+HEAD = 1 << 20  # bytes of a video that are compared
 UNLISTED = "mauve hexagonal contraption"  # on no list of things: who knows it has an open vocabulary
 
 
@@ -269,14 +270,32 @@ def plan_of(
             "options": list(response.options),
             "answer": response.answer,
         },
-        "video": {"frames": footage.index.frames, "size": [footage.height, footage.width], "shots": footage.shots},
+        "video": {
+            "file": _head(footage.video),
+            "times": _hash(footage.index.zeroed),
+            "frames": footage.index.frames,
+            "size": [footage.height, footage.width],
+            "shots": footage.shots,
+        },
         "people": _digest(footage),
-        "clip": [clock.start, clock.end, clock.end_s],
+        "clip": [clock.start, clock.end, clock.end_s, _hash(clock.frame), _hash(clock.seconds)],
         "persons": None if person_map is None else sorted([tag, number] for tag, number in person_map.items()),
         "summariser": None if summariser is None else summariser.describe(),
         "grounder": None if grounder is None else registry.describe(grounder),
         "package": None if package is None else packages.to_json(package),
     }
+
+
+def _head(video: Path) -> list[Any]:
+    """What tells one file from another without reading all of it; a copy of the same file is the same."""
+    if not video.is_file():
+        return []
+    with video.open("rb") as file:
+        return [video.stat().st_size, hashlib.sha256(file.read(HEAD)).hexdigest()]
+
+
+def _hash(values: Any) -> str:
+    return hashlib.sha256(np.ascontiguousarray(values).tobytes()).hexdigest()
 
 
 def _digest(footage: Footage) -> str:

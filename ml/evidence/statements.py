@@ -105,9 +105,9 @@ class Truth:
         looks: GazeLooks | None = None,
         people: People | None = None,
     ) -> Truth:
-        """With `visible` from the facts' persons, else from the rows of a run."""
+        """With `visible` from the facts' persons, where any has a track, else from the rows of a run."""
         visible: Mapping[int, Sequence[Span]] | None = None
-        if facts is not None and facts.persons:
+        if facts is not None and any(person.visible for person in facts.persons):
             visible = {person.number: person.visible for person in facts.persons}
         elif people is not None:
             visible = visible_by(people, shots, index.frames)

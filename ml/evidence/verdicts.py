@@ -184,6 +184,15 @@ class Case:
             return "The claim names no time, so the whole clip counts."
         return "Its time was aligned, not stated." if self.claim.time.basis == "aligned" else ""
 
+    def rests_on(self, query: Query) -> bool:
+        """Whether the verdict needs what this query finds: a phrase's or its category's; a person's where no statement
+        and no track tells. Controls and other wordings decide nothing."""
+        if query.role == "person":
+            stated = self.claim.statement is not None and readable(self.claim.statement)
+            known = query.person is not None and self.truth.sees(query.person, self.around.padded) is not None
+            return not stated and not known
+        return query.role in ("phrase", "category")
+
     def status(self, query: str) -> Status | None:
         return None if self.grounded is None else self.grounded.status.get(query)
 
@@ -266,7 +275,7 @@ def presence(
 
 def _first(case: Case) -> Verdict:
     claim = case.claim
-    broken = [q for q in case.queries if case.status(q.id) == "error"]
+    broken = [q for q in case.queries if case.status(q.id) == "error" and case.rests_on(q)]
     if broken:
         why = case.said(broken[0].id) or "no reason was given."
         return failed(f"{_wanted(broken[0])} could not be looked for: {why}")

@@ -63,6 +63,8 @@ def test_hit_rate_and_specificity_leave_out_what_was_not_looked_for() -> None:
         claim(queries={"phrase-1": found(status=status, any_in=0), "negative-1": found("negative", status=status)})
         for status in ("not_in_vocabulary", "error", "skipped")
     ]
+    unseen = {"phrase-1": found(any_in=0, share_in=None), "negative-1": found("negative", any_in=0, share_in=None)}
+    outside.append(claim(queries=unseen))  # no frame of the span was looked at
     rows = one_each(*[claim(queries=both)] * 7, *[claim(queries=false)] * 2, *[claim(queries=miss)] * 3, *outside)
     assert numbers("hit_rate", rows) == (9, 12, 0.75)
     assert numbers("specificity", rows) == (10, 12, 10 / 12)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from ml.evidence.grounding.protocol import Masks
+from ml.evidence.grounding.windows import queries_of
 from ml.evidence.package import Claim, ClaimTime, Phrase, Statement
 from ml.evidence.statements import Truth
 from ml.evidence.verdicts import AGREES, NAMES, NEGATED, Verdict, combined
@@ -388,14 +389,23 @@ def test_renaming_persons_everywhere_changes_nothing_but_names(seed: int) -> Non
     assert (before.name, before.rule, before.sentence) == (after.name, after.rule, after.sentence)
 
 
-@pytest.mark.parametrize("one", [*SOME, THERE, POINTING, LOOKING, replace(CUP, type="action")])
-def test_an_error_anywhere_never_becomes_a_verdict_on_the_claim(one: Claim) -> None:
-    from ml.evidence.grounding.windows import queries_of
-
-    one = replace(one, phrases=tuple(replace(p, negative="giraffe") for p in one.phrases))
+@pytest.mark.parametrize("one", [*SOME, THERE, replace(CUP, type="action")])
+def test_an_error_where_the_verdict_rests_on_it_never_becomes_a_verdict_on_the_claim(one: Claim) -> None:
     for query in queries_of(one):
         for found in (masks(), masks((query.id, 1, OUTSIDE, -1, 0.9))):
-            assert judged(one, found, status={query.id: "error"}, known=truth([])).name == "error"
+            verdict = judged(one, found, status={query.id: "error"}, known=truth([], visible=None))
+            assert verdict.name == "error"
+
+
+def test_an_error_that_decides_nothing_changes_nothing() -> None:
+    """A control; a person whom the tracks know; a person in a statement, which marked events decide."""
+    controlled = replace(CUP, phrases=(replace(CUP.phrases[0], negative="giraffe"),))
+    there = masks(("phrase-1", 1, INSIDE, -1, 0.9))
+    assert judged(controlled, there, status={"negative-1": "error"}).name == "supported"
+    assert judged(WEARS, masks(("phrase-1", 1, INSIDE, 1, 0.9)), status={"person-1": "error"}).name == "supported"
+    marked = truth([gesture("pointing", 20, 30, 1, 2)], visible=None)
+    assert judged(POINTING, masks(), status={"person-1": "error"}, known=marked).name == "supported"
+    assert judged(THERE, masks(), status={"person-1": "error"}).rule == "person_there"  # by the tracks
 
 
 def test_gaze_events_are_read_with_their_members() -> None:
