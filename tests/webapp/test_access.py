@@ -157,6 +157,7 @@ TABLE = [
     Row("GET", "/p/<slug:slug>/audits/", "viewer"),
     Row("GET", "/p/<slug:slug>/audits/new/", "curator"),
     Row("POST", "/p/<slug:slug>/audits/new/", "curator"),
+    Row("POST", "/p/<slug:slug>/audits/produce/", "curator"),
     Row("GET", "/p/<slug:slug>/audits/<int:number>/", "viewer"),
     Row("POST", "/p/<slug:slug>/audits/<int:number>/start/", "curator"),
     Row("POST", "/p/<slug:slug>/audits/<int:number>/finish/", "curator"),

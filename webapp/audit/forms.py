@@ -19,14 +19,9 @@ GROUNDER_WORDS = {
 }
 
 
-class ImportForm(forms.Form):
-    """A file of responses, and how they are audited."""
+class HowForm(forms.Form):
+    """How responses are audited."""
 
-    file = forms.FileField(
-        label="File of responses",
-        help_text="JSONL with video, clip_start, clip_end, question, answer, model and text, or a file as AffectOmni, "
-        "HumanOmniV2 or GRASP write them.",
-    )
     name = forms.CharField(
         required=False, max_length=120, help_text="Such as the model and the set; it may stay empty."
     )
@@ -43,6 +38,17 @@ class ImportForm(forms.Form):
     raters = forms.IntegerField(
         min_value=1, max_value=10, initial=2, label="People to judge each response", help_text="Blind to each other."
     )
+
+
+class ImportForm(HowForm):
+    """A file of responses, and how they are audited."""
+
+    file = forms.FileField(
+        label="File of responses",
+        help_text="JSONL with video, clip_start, clip_end, question, answer, model and text, or a file as AffectOmni, "
+        "HumanOmniV2 or GRASP write them.",
+    )
+    field_order = ["file"]
 
 
 class SettingsForm(forms.Form):

@@ -7,6 +7,7 @@ from webapp.audit import views, views_report, views_response
 urlpatterns = [
     path("p/<slug:slug>/audits/", views.audits, name="audits"),
     path("p/<slug:slug>/audits/new/", views.new, name="audit_new"),
+    path("p/<slug:slug>/audits/produce/", views.produce, name="audit_produce"),
     path("p/<slug:slug>/audits/<int:number>/", views.audit, name="audit"),
     path("p/<slug:slug>/audits/<int:number>/start/", views.start, name="audit_start"),
     path("p/<slug:slug>/audits/<int:number>/finish/", views.finish, name="audit_finish"),

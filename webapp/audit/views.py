@@ -17,7 +17,7 @@ from ml.formats.errors import FormatError
 from webapp.accounts.access import allowed, project_for, role_in
 from webapp.accounts.models import User
 from webapp.accounts.pages import page, post_only
-from webapp.audit import forms, queries, services
+from webapp.audit import forms, producing, queries, services
 from webapp.audit.access import audit_by_number
 from webapp.exchange import responses
 from webapp.lib.errors import Refused, Stale
@@ -67,7 +67,29 @@ def new(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error(refused.field if refused.field in form.fields else None, refused.sentence)
         except FormatError as error:
             form.add_error("file", str(error))
-    return page(request, "audit/new.html", {"form": form}, project=project, status=422 if form.errors else 200)
+    return _new_page(request, project, form, forms.HowForm(auto_id="produce_%s"))
+
+
+def _new_page(request: HttpRequest, project: Project, form: forms.ImportForm, how: forms.HowForm) -> HttpResponse:
+    context = {"form": form, "how": how, "produces": producing.is_offered()}
+    failed = bool(form.errors or how.errors)
+    return page(request, "audit/new.html", context, project=project, status=422 if failed else 200)
+
+
+@login_required
+@post_only
+def produce(request: HttpRequest, slug: str) -> HttpResponse:
+    """Have the configured model answer the accepted questions, at its price, and audit what it says."""
+    project = project_for(request.user, slug, "audit")
+    how = forms.HowForm(request.POST, auto_id="produce_%s")
+    if how.is_valid():
+        try:
+            made, _ = producing.request_responses(project=project, user=cast(User, request.user), **how.cleaned_data)
+            messages.success(request, "The model is being asked; its replies are audited as they come.")
+            return redirect("audit", slug, made.number)
+        except Refused as refused:
+            how.add_error(refused.field if refused.field in how.fields else None, refused.sentence)
+    return _new_page(request, project, forms.ImportForm(), how)
 
 
 def _imported(request: HttpRequest, project: Project, wanted: dict[str, Any]) -> HttpResponse:

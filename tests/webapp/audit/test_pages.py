@@ -80,6 +80,20 @@ def test_a_file_with_a_fault_is_refused_with_its_place(people: SimpleNamespace, 
     assert "This field is required" in as_user(people.cora).post("/p/one/audits/new/", {}).content.decode()
 
 
+def test_a_model_is_asked_only_where_one_is_set_up(
+    people: SimpleNamespace, video: Any, as_user: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client, wanted = as_user(people.cora), {"summariser": "rules", "grounder": "embedded", "raters": 2}
+    monkeypatch.delenv("SIGHTLINE_ENDPOINT_URL", raising=False)
+    assert "Or have a model answer" not in words(client, "/p/one/audits/new/")
+    assert client.post("/p/one/audits/produce/", wanted).status_code == 422
+    monkeypatch.setenv("SIGHTLINE_ENDPOINT_URL", "http://127.0.0.1:9/v1")
+    monkeypatch.setenv("SIGHTLINE_ENDPOINT_MODEL", "some-model")
+    assert "Or have a model answer" in words(client, "/p/one/audits/new/")
+    answer = client.post("/p/one/audits/produce/", wanted)
+    assert answer.status_code == 422 and "There is no accepted question with pictures" in answer.content.decode()
+
+
 def test_settings_and_the_end_of_an_audit(scene: made.Scene, people: SimpleNamespace, as_user: Any) -> None:
     client = as_user(people.cora)
     client.post("/p/one/audits/1/settings/", {"name": "Omni", "raters": 1, "version": 1})
