@@ -205,7 +205,8 @@ def test_answers_are_read_not_searched(key: list[str | int] | None, text: str, r
 @pytest.mark.parametrize(
     ("text", "key"),
     [("B", ["B"]), ("B, C", ["B", "C"]), ("BC", ["B", "C"]), ("C and B", ["B", "C"]), ("NO", ["NO"]), ("YES", ["YES"]),
-     ("TV", ["TV"]), ("B) A cup", ["B"]), ("3", [3.0]), ("Yes", ["Yes"]), ("A cup", ["A cup"]), ("", None), (None, None)],
+     ("TV", ["TV"]), ("B) A cup", ["B"]), ("3", [3.0]), ("Yes", ["Yes"]), ("A cup", ["A cup"]), ("", None),
+     (None, None)],
 )  # fmt: skip
 def test_keys_are_read_as_they_are_written(text: str | None, key: list[str | float] | None) -> None:
     assert key_of(text) == key
