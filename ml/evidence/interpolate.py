@@ -39,29 +39,45 @@ def between(keys: Mapping[int, bytes], frames: Sequence[int], size: Size) -> dic
     """
     if not keys:
         raise ValueError("There is no drawn shape to go by.")
-    shapes = {frame: coco_rle.decode(counts, size) for frame, counts in sorted(keys.items())}
+    order = sorted(keys)
+    there = dict(zip(order, (coco_rle.area([keys[frame] for frame in order], size) > 0).tolist(), strict=True))
     found: dict[int, bytes] = {}
-    order = list(shapes)
     for frame in frames:
         if frame <= order[0] or frame >= order[-1] or frame in keys:
             nearest = min(max(frame, order[0]), order[-1])
-            if shapes[nearest].any():
+            if there[nearest]:
                 found[frame] = keys[nearest]
     for first, last in pairwise(order):
         inner = [frame for frame in frames if first < frame < last]
         if not inner:
             continue
-        if not (shapes[first].any() and shapes[last].any()):
-            near = [frame for frame in inner if shapes[first if frame - first <= last - frame else last].any()]
+        if not (there[first] and there[last]):
+            near = [frame for frame in inner if there[first if frame - first <= last - frame else last]]
             found |= {frame: keys[first if frame - first <= last - frame else last] for frame in near}
             continue
-        one, other = outlines([shapes[first], shapes[last]])
+        one, other = outlines([coco_rle.decode(keys[frame], size) for frame in (first, last)])  # two at a time
         for frame in inner:
             share = (frame - first) / (last - first)
             here = one.centre + share * (other.centre - one.centre)
             shape = placed((1 - share) * one.about(here) + share * other.about(here), one, here, size)
             if shape.any():
                 found[frame] = coco_rle.encode(shape)
+    return {frame: found[frame] for frame in sorted(found)}
+
+
+def filled(
+    keys: Mapping[int, bytes], frames: Sequence[int], size: Size, *, masks: Mapping[int, bytes] | None = None
+) -> dict[int, bytes]:
+    """Counts for each of `frames`: between two keys their blend (`between`); beyond the outermost these are carried on
+    (`spread`), along with the machine's masks of the same thing where there are any. Raises ValueError without a key.
+    """
+    if not keys:
+        raise ValueError("There is no drawn shape to go by.")
+    first, last = min(keys), max(keys)
+    found = between(keys, [frame for frame in frames if first <= frame <= last], size)
+    for key, beyond in ((first, [f for f in frames if f < first]), (last, [f for f in frames if f > last])):
+        if beyond and coco_rle.area([keys[key]], size)[0]:
+            found |= spread(key, keys[key], beyond, size, masks=masks)
     return {frame: found[frame] for frame in sorted(found)}
 
 

@@ -7,12 +7,14 @@ client; each row carries the version it was made from. A step that is sent again
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID, uuid5
 
 import pghistory
+from django.core.files.storage import default_storage
 from django.db import transaction
 
 from ml.formats.errors import FormatError
@@ -213,12 +215,13 @@ def steps_of(claim: Claim, user: User) -> int:
 
 
 def propagate(*, claim: Claim, user: User, id: UUID, query: str, object: int, frames: Sequence[int]) -> Stepped:
-    """Fill frames between (or beside) one's drawn masks of an object from their shapes, as one step.
+    """Fill frames between (or beside) one's drawn masks of an object from their shapes, as one step. Beside them a
+    shape goes along with the machine's masks of the object, until it no longer fits.
 
     A heuristic (`ml.evidence.interpolate`): no pixel of the picture is looked at. Frames on which the person said
     something already stay as they are. Raises Refused without a drawn mask.
     """
-    from ml.evidence.interpolate import between
+    from ml.evidence.interpolate import filled
 
     wanted = sorted(set(frames))
     if not wanted or len(wanted) > MOST_ROWS:
@@ -237,7 +240,10 @@ def propagate(*, claim: Claim, user: User, id: UUID, query: str, object: int, fr
         said = {row.frame for row in mine}
         open_frames = [frame for frame in wanted if frame not in said]
         keys = {row.frame: row.counts.encode() for row in drawn}
-        shapes = between(keys, open_frames, (size[0], size[1])) if open_frames else {}
+        machine, found_in = machine_masks(claim.id)
+        same = machine if found_in is not None and list(found_in) == list(size) else {}
+        follow = {frame: counts.encode() for (q, o, frame), counts in same.items() if (q, o) == (query, object)}
+        shapes = filled(keys, open_frames, (size[0], size[1]), masks=follow) if open_frames else {}
         edits = [
             Wanted(uuid5(id, str(frame)), query, object, frame, "draw", None, size, counts.decode())
             for frame, counts in sorted(shapes.items())
@@ -245,6 +251,19 @@ def propagate(*, claim: Claim, user: User, id: UUID, query: str, object: int, fr
         if not edits:
             raise Refused("There is nothing to fill on these frames.", "frames")
         return _step(claim, user, id, "shapes", MaskEdit.Origin.SHAPES, edits)
+
+
+def machine_masks(claim: UUID) -> tuple[dict[tuple[str, int, int], str], Sequence[int] | None]:
+    """The machine's masks of a claim by query, object and frame, and their size [height, width]."""
+    masks: dict[tuple[str, int, int], str] = {}
+    size = None
+    for grounding in Grounding.objects.filter(claim=claim).exclude(columns="").select_related("claim__response"):
+        with default_storage.open(f"{grounding.claim.response.folder}/{grounding.columns}") as file:
+            stored = json.load(file)
+        keys = zip(stored["query"], stored["object"], stored["frame"], strict=True)
+        masks.update(zip(keys, stored["counts"], strict=True))
+        size = stored["size"]
+    return masks, size
 
 
 def row_of(row: MaskEdit | None) -> dict[str, Any] | None:

@@ -18,7 +18,8 @@ from django.db import transaction
 from django.db.models import F
 
 from webapp.accounts.models import User
-from webapp.audit.models import Audit, AuditAdjudication, Claim, Grounding, MachineVerdict, MaskEdit, Response
+from webapp.audit.masking import machine_masks
+from webapp.audit.models import Audit, AuditAdjudication, Claim, MachineVerdict, MaskEdit, Response
 from webapp.audit.rating import counted
 from webapp.audit.services import live_job
 from webapp.jobs import services as jobs
@@ -186,22 +187,10 @@ def overlaps_of(audit: Audit) -> dict[UUID, float]:
     found: dict[UUID, float] = {}
     ordered = edits.order_by("claim", "query", "object", "frame", "user").iterator()
     for claim, own in groupby(ordered, key=lambda edit: edit.claim_id):  # one claim's masks in memory at a time
-        values = list(_overlaps(list(own), *_machine(claim)))
+        values = list(_overlaps(list(own), *machine_masks(claim)))
         if values:
             found[claim] = round(sum(values) / len(values), 4)
     return found
-
-
-def _machine(claim: UUID) -> tuple[dict[tuple[str, int, int], str], Sequence[int] | None]:
-    """The machine's masks of a claim by query, object and frame, and their size."""
-    masks: dict[tuple[str, int, int], str] = {}
-    size = None
-    for grounding in Grounding.objects.filter(claim=claim).exclude(columns="").select_related("claim__response"):
-        stored = read_columns(grounding)
-        keys = zip(stored["query"], stored["object"], stored["frame"], strict=True)
-        masks.update(zip(keys, stored["counts"], strict=True))
-        size = stored["size"]
-    return masks, size
 
 
 def _overlaps(
@@ -222,10 +211,3 @@ def _overlaps(
         elif size is not None and list(size) == list(edit.size):
             pair = coco_rle.iou([theirs.encode()], [edit.counts.encode()], (size[0], size[1]))
             yield float(pair.reshape(-1)[0])
-
-
-def read_columns(grounding: Grounding) -> Row:
-    """The stored columns of a grounding's masks."""
-    with default_storage.open(f"{grounding.claim.response.folder}/{grounding.columns}") as file:
-        found: Row = json.load(file)
-    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
@@ -10,10 +11,11 @@ import numpy as np
 import pytest
 
 from ml.formats import coco_rle
-from tests.webapp.audit.made import FULL, SIZE, Scene
+from tests.webapp.audit.made import FULL, SIZE, Scene, columns
 from webapp.audit import masking, rating, reporting
 from webapp.audit.masking import Wanted
 from webapp.audit.models import MaskEdit
+from webapp.lib import storage
 from webapp.lib.errors import Refused, Stale
 
 pytestmark = pytest.mark.django_db
@@ -114,6 +116,31 @@ def test_frames_between_two_drawn_masks_are_filled_and_undone_as_one(held: Scene
     assert coco_rle.iou([rows[122].counts.encode()], [square(13).encode()], (40, 60))[0, 0] > 0.9
     masking.undo(claim=held.claims[0], user=people.rita, named=done.step)
     assert [frame for frame, *_ in now(people.rita)] == [120, 124]
+
+
+def test_beside_what_was_drawn_the_shape_goes_along_with_the_machines_masks(
+    scene: Scene, people: SimpleNamespace
+) -> None:
+    """The machine's square moves 3 pixels to the right a frame and is gone at frame 106; what a person drew lies 2
+    pixels below it, and goes along."""
+
+    def square(left: int, top: int) -> str:
+        mask = np.zeros((40, 60), bool)
+        mask[top : top + 20, left : left + 20] = True
+        return coco_rle.encode(mask).decode()
+
+    frames = list(range(100, 106))
+    found = columns(frames) | {"size": [40, 60], "counts": [square(3 * n, 10) for n in range(6)]}
+    claim = scene.claims[0]
+    target = storage.local_path(f"{scene.response.folder}/c1.json")
+    assert target is not None
+    target.write_text(json.dumps(found))
+    rating.next_response(audit=scene.audit, user=people.rita)
+    drawn = [Wanted(uuid4(), "phrase-1", 1, 102, "draw", None, (40, 60), square(6, 12))]
+    masking.edit(claim=claim, user=people.rita, id=uuid4(), kind="brush", edits=drawn)
+    wanted: dict[str, Any] = {"query": "phrase-1", "object": 1, "frames": [100, 101, 103, 104, 105, 106, 107]}
+    masking.propagate(claim=claim, user=people.rita, id=uuid4(), **wanted)
+    assert [(row[0], row[2]) for row in now(people.rita)] == [(100 + n, square(3 * n, 12)) for n in range(6)]
 
 
 def test_two_people_correct_the_same_mask_without_meeting(held: Scene, people: SimpleNamespace) -> None:
