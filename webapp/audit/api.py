@@ -178,10 +178,13 @@ def produce(request: UserRequest, slug: str, wanted: ProduceIn) -> dict[str, Any
 
 
 @router.get("/audits/{uuid:audit_id}")
-def get_audit(request: UserRequest, audit_id: UUID) -> dict[str, Any]:
+def get_audit(request: UserRequest, audit_id: UUID, part: str = "all", first: int = 0) -> dict[str, Any]:
+    """An audit and a page of its responses: a hundred of `part` (all, open, mine, disputed, failed) from `first` on."""
     audit, role = audit_for(request.user, audit_id, "view")
+    if part not in queries.PARTS or first < 0:
+        raise Refused(f"A part is one of {', '.join(queries.PARTS)}, and `first` a count.", "part")
     row = queries.audit_row(audit, request.user, role)
-    return row | {"list": queries.response_list(audit, request.user, role)}
+    return row | queries.response_list(audit, request.user, role, part=part, first=first)
 
 
 @router.patch("/audits/{uuid:audit_id}")

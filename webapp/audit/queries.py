@@ -141,15 +141,34 @@ def _audit_row(audit: Audit, figures: Figures, role: Role) -> Row:
     }
 
 
-def response_list(audit: Audit, user: User, role: Role) -> list[Row]:
-    """The audit's responses as its page lists them: five queries."""
-    taken = Q(ratings__completed__isnull=False) | Q(ratings__until__gt=timezone.now())
-    found = Response.objects.filter(audit=audit).select_related("video").defer("text", "person_map", "provenance")
-    rows = found.annotate(n_claims=Count("claims", distinct=True), n_taken=Count("ratings", taken, distinct=True))
-    mine = dict(Rating.objects.filter(response__audit=audit, user=user).values_list("response", "completed"))
+PARTS = ("all", "open", "mine", "disputed", "failed")  # of the list of an audit's responses
+PAGE = 100
+
+
+def response_list(audit: Audit, user: User, role: Role, *, part: str = "all", first: int = 0) -> Row:
+    """A page of the audit's responses: {"list": rows, "first", "tallies": how many each part has}; seven queries.
+
+    `part`: one of PARTS; `first`: how many of it come before the page, 0 where there are not so many.
+    """
+    places = Places(audit, user)
     shown = audit.state == Audit.State.OPEN and role_allows(role, "review")
     disputes = _by_response(rating.disputed(audit, third=user)) if shown else None
-    return [
+    parts = {
+        "all": Q(),
+        "open": Q(state=Response.State.DONE) & ~Q(id__in=places.full) & ~Q(id__in=places.completed),
+        "mine": Q(id__in=places.mine),
+        "disputed": Q(id__in=list(disputes or ())),
+        "failed": Q(state=Response.State.FAILED),
+    }
+    found = Response.objects.filter(audit=audit)
+    tallies = found.aggregate(**{name: Count("id", filter=parts[name] or None) for name in PARTS})
+    first = first if first < tallies[part] else 0
+    rows = found.filter(parts[part]).select_related("video").defer("text", "person_map", "provenance")
+    page = list(rows.order_by("position")[first : first + PAGE])
+    ids = [row.id for row in page]
+    mine, taken = places.of(ids)
+    claims = dict(Claim.objects.filter(response__in=ids).order_by().values_list("response").annotate(n=Count("id")))
+    listed = [
         {
             "id": str(row.id),
             "position": row.position,
@@ -159,13 +178,33 @@ def response_list(audit: Audit, user: User, role: Role) -> list[Row]:
             "question": row.asked[:HEAD],
             "state": row.state,
             "error": row.error,
-            "claims": row.n_claims,
+            "claims": claims.get(row.id, 0),
             "mine": "none" if row.id not in mine else "completed" if mine[row.id] else "begun",
-            "places": max(0, audit.raters - row.n_taken),
+            "places": max(0, audit.raters - taken.get(row.id, 0)),
             "disputes": None if disputes is None else disputes.get(row.id, 0),
         }
-        for row in rows.order_by("position")
+        for row in page
     ]
+    return {"list": listed, "first": first, "tallies": tallies}
+
+
+class Places:
+    """Places at an audit's responses, as queries: people make them, so they are few beside the responses."""
+
+    def __init__(self, audit: Audit, user: User) -> None:
+        every = Rating.objects.filter(response__audit=audit)
+        own = every.filter(user=user)
+        self.taken = every.filter(Q(completed__isnull=False) | Q(until__gt=timezone.now()))
+        counted = self.taken.order_by().values("response").annotate(n=Count("id"))
+        self.full = counted.filter(n__gte=audit.raters).values("response")
+        self.own, self.mine = own, own.values("response")
+        self.completed = own.filter(completed__isnull=False).values("response")
+
+    def of(self, ids: Sequence[UUID]) -> tuple[dict[UUID, Any], dict[UUID, int]]:
+        """Of some responses: when this person completed theirs (None: begun), and how many places are taken."""
+        mine = dict(self.own.filter(response__in=ids).values_list("response", "completed"))
+        taken = self.taken.filter(response__in=ids).order_by().values_list("response").annotate(n=Count("id"))
+        return mine, dict(taken)
 
 
 def _by_response(claims: Sequence[UUID]) -> dict[UUID, int]:

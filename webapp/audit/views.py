@@ -24,8 +24,6 @@ from webapp.lib.errors import Refused, Stale
 from webapp.library.models import Project, Video
 
 STALE = "Somebody else changed this audit in the meantime. Look at it and do it again."
-SHOWN = ("all", "open", "mine", "disputed", "failed")
-PAGE = 100
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -118,21 +116,20 @@ def audit(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     found, role = audit_by_number(request.user, slug, number, "view")
     user = cast(User, request.user)
     row = queries.audit_row(found, user, role)
-    listed = queries.response_list(found, user, role)
     only = request.GET.get("show", "")
-    only = only if only in SHOWN else "all"
-    fitting = [one for one in listed if fits(one, only)]
-    first = _first(request.GET.get("from", ""), len(fitting))
+    only = only if only in queries.PARTS else "all"
+    listed = queries.response_list(found, user, role, part=only, first=_first(request.GET.get("from", "")))
+    first, count = listed["first"], listed["tallies"][only]
     context = {
         "audit": found,
         "row": shown(row),
-        "responses": fitting[first : first + PAGE],
-        "count": len(fitting),
+        "responses": listed["list"],
+        "count": count,
         "first": first,
-        "earlier": max(0, first - PAGE) if first else None,
-        "later": first + PAGE if first + PAGE < len(fitting) else None,
+        "earlier": max(0, first - queries.PAGE) if first else None,
+        "later": first + queries.PAGE if first + queries.PAGE < count else None,
         "only": only,
-        "tallies": [(name, WORDS[name], sum(fits(one, name) for one in listed)) for name in SHOWN],
+        "tallies": [(name, WORDS[name], listed["tallies"][name]) for name in queries.PARTS],
         "summariser_words": forms.SUMMARISER_WORDS.get(row["summariser"], row["summariser"]),
         "grounder_words": forms.GROUNDER_WORDS.get(row["grounder"], row["grounder"]),
         "form": forms.SettingsForm(initial={"name": found.name, "raters": found.raters, "version": found.version}),
@@ -145,20 +142,8 @@ def audit(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 WORDS = {"all": "All", "open": "Open places", "mine": "Yours", "disputed": "Disputed", "failed": "Failed"}
 
 
-def fits(one: dict[str, Any], only: str) -> bool:
-    """Whether a response belongs to a part of the list."""
-    return {
-        "all": True,
-        "open": one["state"] == "done" and one["mine"] != "completed" and one["places"] > 0,
-        "mine": one["mine"] != "none",
-        "disputed": bool(one["disputes"]),
-        "failed": one["state"] == "failed",
-    }[only]
-
-
-def _first(word: str, count: int) -> int:
-    place = int(word) if word.isascii() and word.isdigit() and len(word) < 8 else 0
-    return place if place < max(count, 1) else 0
+def _first(word: str) -> int:
+    return int(word) if word.isascii() and word.isdigit() and len(word) < 8 else 0
 
 
 @login_required

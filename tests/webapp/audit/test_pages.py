@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.utils import timezone
 
 from tests.webapp.audit import made
-from webapp.audit import rating
+from webapp.audit import queries, rating
 from webapp.audit.models import Audit, Rating
 
 
@@ -106,6 +107,33 @@ def test_settings_and_the_end_of_an_audit(scene: made.Scene, people: SimpleNames
     client.post("/p/one/audits/1/finish/", {"version": 2, "force": "1"})
     assert Audit.objects.get().state == "finished"
     assert "The report is being made" in words(client, "/p/one/audits/1/report/")
+
+
+def test_the_list_of_responses_is_paged_and_parted(
+    people: SimpleNamespace, video: Any, as_user: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five responses, one rater each: rita completed 1 and holds 2, cora holds 3, 4 failed; 5 is free."""
+    monkeypatch.setattr(queries, "PAGE", 2)
+    audit = made.make_audit(video, people.cora, responses=5, raters=1)
+    one, two, three, four, _ = audit.responses.order_by("position")
+    for response, user in ((one, people.rita), (two, people.rita), (three, people.cora)):
+        rating.take(response=response, user=user)
+    Rating.objects.filter(response=one).update(completed=timezone.now())
+    type(four).objects.filter(id=four.id).update(state="failed", error="It broke.")
+    client = as_user(people.rita)
+
+    def listed(part: str, first: int = 0) -> list[int]:
+        found = client.get(f"/api/v1/audits/{audit.id}?part={part}&first={first}").json()
+        assert found["tallies"] == {"all": 5, "open": 1, "mine": 2, "disputed": 0, "failed": 1}
+        return [row["position"] for row in found["list"]]
+
+    assert [listed("all", first) for first in (0, 2, 4, 6)] == [[1, 2], [3, 4], [5], [1, 2]]
+    assert [listed(part) for part in ("open", "mine", "failed", "disputed")] == [[5], [1, 2], [4], []]
+    rows = client.get(f"/api/v1/audits/{audit.id}").json()["list"]
+    assert [(row["mine"], row["places"], row["claims"]) for row in rows] == [("completed", 0, 3), ("begun", 0, 3)]
+    assert client.get(f"/api/v1/audits/{audit.id}?part=other").status_code == 422
+    told = words(client, "/p/one/audits/1/?show=all&from=2")
+    assert 'rel="prev"' in told and 'rel="next"' in told and "5 responses" in told
 
 
 def test_the_lists_ask_a_fixed_number_of_questions(
