@@ -96,6 +96,17 @@ class Reply(Generic[Shape]):
     seconds: float
 
 
+@dataclass(frozen=True)
+class Said:
+    """A reply in the model's own words. `finish`: why it ended, as the server says it ("stop", "length", ..)."""
+
+    text: str
+    model: str
+    prompt: str
+    seconds: float
+    finish: str
+
+
 class Transient(EndpointError):
     """A failure worth another attempt; `wait_s` is what the server asked for."""
 
@@ -164,6 +175,31 @@ class Endpoint:
                 raise
         model = str(answer.get("model") or self.config.model)[:QUOTED]
         return Reply(value, reply_text(answer), model, prompt, time.monotonic() - began)
+
+    def say(
+        self,
+        messages: Sequence[Message],
+        *,
+        temperature: float = 0.0,
+        max_tokens: int = 4096,
+        stop_at: Sequence[str] = (),
+    ) -> Said:
+        """Ask for a reply in the model's own words, which may be empty. Raises as `ask` does."""
+        began = time.monotonic()
+        plain: dict[str, Any] = {
+            "model": self.config.model,
+            "messages": list(messages),
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+        } | ({"stop": list(stop_at)} if stop_at else {})
+        body = {key: value for key, value in (plain | dict(self.config.extra)).items() if value is not None}
+        answer = self._send(body)
+        choice = answer["choices"][0]
+        finish = str(choice.get("finish_reason") or "") if isinstance(choice, dict) else ""
+        if finish == "content_filter":
+            raise BrokenReply("The endpoint's filter held the reply back.")
+        model = str(answer.get("model") or self.config.model)[:QUOTED]
+        return Said(reply_text(answer), model, prompt_hash(body), time.monotonic() - began, finish)
 
     def _body(
         self, messages: Sequence[Message], shape: type[BaseModel], name: str, temperature: float, max_tokens: int
