@@ -1,0 +1,130 @@
+"""A vision-language model from a folder on this machine, by transformers: greedy, frames as images with their times.
+
+Frames go in as images, each after its time as text, never as a video part (the layout of training and inference is the
+same). Nothing is fetched: the folder must hold weights, configuration and processor.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+from ml import torchside
+from ml.evaluation import prompts
+from ml.evaluation.bench import Item
+from ml.evaluation.frames import Shown
+from ml.evaluation.models import NO_MEMORY, Asking, Reply, out_of_memory
+from ml.formats.errors import FormatError
+
+HASHED = 1 << 20  # bytes of a weights file from either end that enter the folder's fingerprint
+
+
+class LocalModel:
+    """One model, loaded with the first item. bfloat16 on a GPU, float32 without one."""
+
+    def __init__(self, folder: Path, asking: Asking) -> None:
+        absent = torchside.missing()
+        if absent:
+            raise torchside.MissingPackages(
+                f"A model folder needs {' and '.join(absent)}; install them with `make ml`."
+            )
+        self.folder, self.asking = folder, asking
+        self.loaded: tuple[Any, Any] | None = None
+
+    def describe(self) -> dict[str, Any]:
+        return {"kind": "folder", "name": self.folder.resolve().name, "fingerprint": fingerprint(self.folder)}
+
+    def answer(self, item: Item) -> Reply:
+        try:
+            pictures = self.asking.pictures(item)
+        except (ValueError, OSError) as error:
+            return Reply(item.id, error=str(error) or type(error).__name__)
+        told: dict[str, Any] = {"frames": len(pictures), "prompt": self.asking.words(item, pictures)}
+        began = time.monotonic()
+        try:
+            text, finish = self.generate(item, pictures)
+        except Exception as error:
+            if not out_of_memory(error):
+                raise
+            self.free()
+            return Reply(item.id, error=f"{NO_MEMORY} ({len(pictures)} pictures).", **told)
+        seconds = round(time.monotonic() - began, 3)
+        return Reply(item.id, prompts.closed(text), seconds=seconds, finish=finish, **told)
+
+    def close(self) -> None:
+        self.loaded = None
+
+    def messages(self, item: Item, pictures: list[Shown]) -> list[dict[str, Any]]:
+        """The conversation, with placeholders for the pictures."""
+        parts: list[dict[str, Any]] = []
+        for one in pictures:
+            parts += [{"type": "text", "text": f"<{one.second:.1f} seconds>"}, {"type": "image"}]
+        parts.append({"type": "text", "text": self.asking.task(item, pictures)})
+        told = [{"type": "text", "text": prompts.system(item)}]
+        return [{"role": "system", "content": told}, {"role": "user", "content": parts}]
+
+    def generate(self, item: Item, pictures: list[Shown]) -> tuple[str, str]:
+        """The reply and why it ended ("stop" or "length")."""
+        from PIL import Image
+
+        torch, _ = torchside.load("A model folder")
+        model, processor = self.load()
+        prompt = processor.apply_chat_template(
+            self.messages(item, pictures), tokenize=False, add_generation_prompt=True
+        )
+        images = [Image.open(io.BytesIO(one.jpeg)).convert("RGB") for one in pictures]
+        inputs = processor(text=[prompt], images=images or None, return_tensors="pt").to(model.device)
+        most = self.asking.most_tokens
+        with torch.inference_mode():
+            out = model.generate(
+                **inputs,
+                max_new_tokens=most,
+                do_sample=False,
+                stop_strings=[prompts.STOP],
+                tokenizer=processor.tokenizer,
+            )
+        new = out[0, inputs["input_ids"].shape[1] :]
+        text = str(processor.tokenizer.decode(new, skip_special_tokens=True))
+        return text, "length" if len(new) >= most else "stop"
+
+    def load(self) -> tuple[Any, Any]:
+        """The model, in evaluation mode on its device, and its processor. Raises FormatError: it cannot be loaded."""
+        if self.loaded is None:
+            os.environ.setdefault("HF_HUB_OFFLINE", "1")
+            torch, transformers = torchside.load("A model folder")
+            cuda = torch.cuda.is_available()
+            try:
+                processor = transformers.AutoProcessor.from_pretrained(self.folder, local_files_only=True)
+                model = transformers.AutoModelForImageTextToText.from_pretrained(
+                    self.folder, local_files_only=True, dtype=torch.bfloat16 if cuda else torch.float32
+                )
+            except (OSError, ValueError, KeyError) as error:
+                said = " ".join(str(error).split())[:200]
+                raise FormatError(f"{self.folder} cannot be loaded as a model of images and text ({said}).") from error
+            self.loaded = model.eval().to("cuda" if cuda else "cpu"), processor
+        return self.loaded
+
+    def free(self) -> None:
+        """Give back what a failed answer left on the GPU."""
+        torch, _ = torchside.load("A model folder")
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+
+
+def fingerprint(folder: Path) -> str:
+    """sha256 over names, sizes and both ends of the files that decide an answer: quick also with large weights."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.iterdir()):
+        if path.suffix not in (".json", ".safetensors", ".bin", ".jinja", ".txt") or not path.is_file():
+            continue
+        size = path.stat().st_size
+        digest.update(f"{path.name}:{size}\n".encode())
+        with path.open("rb") as file:
+            digest.update(file.read(HASHED))
+            file.seek(max(0, size - HASHED))
+            digest.update(file.read(HASHED))
+    return digest.hexdigest()
