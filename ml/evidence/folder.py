@@ -41,7 +41,7 @@ from ml.evidence.verdicts import RULES
 from ml.formats import responses as response_files
 from ml.formats.errors import FormatError
 from ml.media import masks as masks_file
-from ml.media.clips import RENDERINGS, plan
+from ml.media.clips import plan
 from ml.media.files import sweep, write_whole
 from ml.media.index import FrameIndex
 from ml.media.probe import probe
@@ -49,7 +49,7 @@ from ml.perception import shots as cutting
 from ml.perception.gestures import run as gesture_run
 from ml.perception.run import index_of
 from ml.progress import Progress
-from ml.questions.clip import ClipClock, frames_of
+from ml.questions.clip import RENDERINGS, ClipClock, frames_of
 from ml.social.scene import Scene
 from ml.text import persons
 

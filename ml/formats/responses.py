@@ -39,9 +39,9 @@ from ml.formats import grasp_items
 from ml.formats import jsonfields as read_as
 from ml.formats.errors import FormatError
 from ml.formats.jsonstream import entries
+from ml.questions.clip import RENDERINGS
 from ml.text import persons, tags
 
-RENDERINGS = ("clean", "tags", "grasp")
 OWN = (
     "video", "clip_start", "clip_end", "rendering", "person_map", "question", "options", "answer", "model", "text",
     "key", "id",

@@ -38,9 +38,8 @@ from ml.media.index import FrameIndex
 from ml.media.orientation import Orientation
 from ml.media.tags import Pen, Picture, Tracks
 from ml.progress import Progress, silent
-from ml.questions.clip import VERSION, ClipClock
+from ml.questions.clip import RENDERINGS, VERSION, ClipClock
 
-RENDERINGS = ("clean", "tags", "grasp")
 GRASP_RATE = 2  # frames per second
 MAX_FRAMES = 36_000  # 20 minutes at 30 frames per second
 THREADS = 2  # of the encoder, on every machine: its bytes depend on their number

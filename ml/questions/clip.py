@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+RENDERINGS = ("clean", "tags", "grasp")  # grasp: tags drawn, two frames a second
 VERSION = 1  # of what `ml.media.clips` draws and writes; another one makes other clips
 BEFORE_S, AFTER_S = 1.5, 2.0  # seconds around a question's span, as in GRASP's published item
 CLOSE_S = 1e-6  # seconds that rounding may cost

@@ -15,7 +15,8 @@ from django.conf import settings as site
 from django.db import models
 from django.db.models import F, Q
 
-RENDERINGS = ("clean", "tags", "grasp")
+from ml.questions.clip import RENDERINGS
+
 MACHINE_VERDICTS = (
     "supported", "weak", "unsupported", "contradicted", "wrong_person", "wrong_time", "ambiguous", "not_groundable",
     "not_in_vocabulary", "error",

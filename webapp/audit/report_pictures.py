@@ -5,20 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ml.evidence.report_page import CORRECT
 from webapp.audit.models import MACHINE_VERDICTS
 from webapp.bench.charts import bar, interval
 
 Tree = Mapping[str, Any]
 WORDS = {"supported": "supported", "contradicted": "contradicted", "cannot_tell": "cannot tell"}
-CORRECT = {  # part of a group -> title, and the two kinds of responses that are compared
-    "correct_by_machine": ("by the machine's verdicts", "supported", "unsupported"),
-    "correct_by_people": ("by people's verdicts", "supported", "unsupported"),
-    "correct_by_relevance": ("by the relevance of masks, as people see it", "relevant", "irrelevant"),
-}
 AGREEING = {
     "verdict": "Verdict, people among themselves",
     "relevance": "Relevance of masks, people among themselves",
-    "human_machine": "Verdict, people and machine",
 }
 ESTIMATES = ("raw", "cohen", "fleiss", "alpha")
 

@@ -19,8 +19,9 @@ from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from ml.endpoint import Config, NotConfigured
+from ml.questions.clip import RENDERINGS
 from webapp.accounts.models import User
-from webapp.audit.models import RENDERINGS, Audit, Response
+from webapp.audit.models import Audit, Response
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.lib.errors import Refused, Stale

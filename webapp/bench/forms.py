@@ -16,10 +16,11 @@ from typing import Any
 from django import forms
 from django.http import QueryDict
 
+from ml.questions.clip import RENDERINGS
 from ml.questions.taxonomy import CATEGORIES
 from webapp.bench.listing import DIFFICULTIES, KIND_WORDS
 from webapp.bench.markup import stored, written
-from webapp.bench.models import RENDERINGS, Question
+from webapp.bench.models import Question
 from webapp.lib.errors import Refused
 from webapp.library.models import Video
 

@@ -17,10 +17,10 @@ from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Upper
 
+from ml.questions.clip import RENDERINGS
 from ml.questions.taxonomy import CATEGORIES
 
 KINDS = ("single", "multiple", "yes_no", "number", "open")
-RENDERINGS = ("clean", "tags", "grasp")
 
 
 class Bench(models.Model):

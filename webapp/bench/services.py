@@ -18,11 +18,12 @@ import pghistory
 from django.db import transaction
 from django.utils import timezone
 
+from ml.questions.clip import RENDERINGS
 from ml.questions.taxonomy import CATEGORIES
 from webapp.accounts.models import Membership, User
 from webapp.accounts.permissions import roles_that_may
 from webapp.bench import checks, proving, wording
-from webapp.bench.models import RENDERINGS, Bench, KeySeen, Lease, Question
+from webapp.bench.models import Bench, KeySeen, Lease, Question
 from webapp.bench.quotas import ACCEPTED, OPEN, PLANNED, Room, check_quotas, kind_of, words_of
 from webapp.lib.errors import Refused, Stale
 from webapp.library.models import Project, Video

@@ -23,10 +23,9 @@ from ml.evidence import reading
 from ml.evidence.correctness import is_correct, key_of
 from ml.formats import responses as format
 from ml.formats.errors import FormatError
-from ml.questions.clip import frames_of
+from ml.questions.clip import RENDERINGS, frames_of
 from webapp.accounts.models import User
 from webapp.audit import services
-from webapp.audit.models import RENDERINGS
 from webapp.audit.services import Draft, Made
 from webapp.audit.tags import NUMBER, tag_of
 from webapp.bench.models import Clip
