@@ -34,7 +34,7 @@ Row = Mapping[str, Any]  # a line of items.jsonl
 
 @dataclass(frozen=True)
 class Run:
-    """A finished evaluation. `items` by id; `bench`: hash of the benchmark, of a control that of what it was made of."""
+    """A finished evaluation. `items` by id; `bench`: hash of the benchmark before any control."""
 
     name: str
     bench: str

@@ -3,7 +3,8 @@
 strict      only what stands in the first answer tag after the thoughts, and only if it is nothing but the answer
 released    the order of the released GRASP evaluation (`ml.text.answers.find`): tag, boxed, "X)", first character.
             This is the reading that published rows compare with
-lenient     also small letters, "(b)", "Answer: B", "B. Person 2", lists in any form, and the words of one option alone
+lenient     also small letters, "(b)", "Answer: B", "B. Person 2", lists in any form, and the words of one option alone;
+            but no first character of a word ("Because")
 
 An item with one letter scores 0 or 1; with several letters F1 = 2 |K & A| / (|K| + |A|) of the two sets, by item; yes
 or no by the whole word, so that "know" is no "no"; a number by equality at two decimals. A reply in which a reading
@@ -82,7 +83,7 @@ def released(text: str, item: Item) -> Said:
 
 
 def lenient(text: str, item: Item) -> Said:
-    """Any writing of an answer that leaves no doubt."""
+    """Any writing of an answer that leaves no doubt: not the first character of a word, not two letters for one."""
     told = _told(text)
     if item.kind in (LETTER, LETTERS):
         found = answers.letters(told, item.letters)
@@ -92,9 +93,7 @@ def lenient(text: str, item: Item) -> Said:
         elif found:
             return ()  # several letters where one is right: no answer
         by_words = _option(told, item.options)
-        if by_words is not None:
-            return (answers.letter_of(by_words),)
-        return released(text, item) if item.kind == LETTER else ()
+        return () if by_words is None else (answers.letter_of(by_words),)
     return _answer(told, item) or _answer(tags.plain(text), item)
 
 
