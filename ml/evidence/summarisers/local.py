@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -17,21 +18,26 @@ from ml import torchside
 from ml.evidence.package import Package
 from ml.evidence.reading import parsed
 from ml.evidence.summarisers import by_model
+from ml.evidence.summarisers.protocol import BrokenOutput
+from ml.evidence.summarisers.registry import LOCAL_LORA, LOCAL_MODEL
 from ml.evidence.vocabulary import Vocabulary
 
 REPLY_TOKENS = 4096
 
 
 class Local:
-    """`folder`: config, tokenizer and safetensors; `lora`: a PEFT adapter. Raises ValueError with a sentence at once
-    when a package, folder or file is missing; the weights are loaded when the first reply comes."""
+    """`folder`: config, tokenizer and safetensors; `lora`: a PEFT adapter; without a folder both are those that the
+    environment names. Raises ValueError with a sentence at once when a package, folder or file is missing; the weights
+    are loaded when the first reply comes."""
 
     name: ClassVar[str] = "local"
     version: ClassVar[str] = "1"
 
     def __init__(self, folder: str | Path = "", lora: str | Path = "", max_tokens: int = REPLY_TOKENS) -> None:
         if not str(folder):
-            raise ValueError("The summariser local needs the folder of a model.")
+            folder, lora = (os.environ.get(name, "") for name in (LOCAL_MODEL, LOCAL_LORA))
+        if not str(folder):
+            raise ValueError(f"The summariser local needs the folder of a model; name it in {LOCAL_MODEL}.")
         absent = torchside.missing() + (["peft"] if str(lora) and find_spec("peft") is None else [])
         if absent:
             raise torchside.MissingPackages(
@@ -66,7 +72,7 @@ class Local:
         duration_s: float | None = None,
         vocabulary: Vocabulary | None = None,
     ) -> Package:
-        """See `protocol.Summariser`. Raises BrokenOutput; ValueError where the reply is too long for the model."""
+        """See `protocol.Summariser`. Raises BrokenOutput, also where the reply is too long for the model."""
         reply = parsed(text)
         made, raw, repairs = by_model.Sheet(claims=[]), "", list[str]()
         if any(text[a:b].strip() for a, b in reply.rationale_spans):
@@ -95,7 +101,8 @@ class Local:
         length = given["input_ids"].shape[1]
         most = getattr(model.config, "max_position_embeddings", None) or 1 << 30
         if length >= most:
-            raise ValueError(f"The reply makes {length:,} tokens with the instructions; the model takes {most:,}.")
+            sentence = f"The reply makes {length:,} tokens with the instructions; the model takes {most:,}."
+            raise BrokenOutput(sentence, "")
         with torch.no_grad():
             made = model.generate(
                 **given,

@@ -1,4 +1,7 @@
-"""Summarisers by name. A module is imported when its summariser is asked for."""
+"""Summarisers by name. A module is imported when its summariser is asked for.
+
+`local` reads its model's folder, and a LoRA's, from the environment where none is given.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Any
 
 from ml.evidence.summarisers.protocol import Summariser
 
+LOCAL_MODEL, LOCAL_LORA = "SIGHTLINE_SUMMARISER_MODEL", "SIGHTLINE_SUMMARISER_LORA"
 SUMMARISERS = {
     "rules": ("rules", "Rules"),
     "smollm": ("smollm", "SmolLM"),

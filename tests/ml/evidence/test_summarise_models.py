@@ -193,7 +193,12 @@ def test_the_packaged_model_itself_makes_a_package() -> None:
 def test_local_says_at_once_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from ml import torchside
 
-    with pytest.raises(ValueError, match="needs the folder of a model"):
+    monkeypatch.delenv(registry.LOCAL_MODEL, raising=False)
+    with pytest.raises(ValueError, match="needs the folder of a model; name it in SIGHTLINE_SUMMARISER_MODEL"):
+        registry.load("local")
+    monkeypatch.setenv(registry.LOCAL_MODEL, str(tmp_path / "named"))
+    monkeypatch.setattr(torchside, "missing", lambda: [])
+    with pytest.raises(ValueError, match="no model in .*named: config.json is missing"):
         registry.load("local")
     monkeypatch.setattr(torchside, "missing", lambda: ["torch"])
     with pytest.raises(torchside.MissingPackages, match="needs torch; install them with `make ml`"):
@@ -232,3 +237,5 @@ def test_a_local_model_of_random_weights_runs_and_its_nonsense_is_refused(tmp_pa
     assert list(summariser.describe()["weights"]) == [f"{tmp_path.name}/model.safetensors"]
     with pytest.raises(BrokenOutput, match="also when asked again"):
         summariser.summarise(TEXT)
+    with pytest.raises(BrokenOutput, match="tokens with the instructions; the model takes 2,048"):
+        summariser.summarise("A dog barks. " * 2000)  # this reply is spoilt, not the audit
