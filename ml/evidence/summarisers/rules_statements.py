@@ -23,7 +23,13 @@ _AT = re.compile(
     r"\s+(?:the\s+|directly\s+)?$",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(r"\bbetween\s+$", re.IGNORECASE)
+# words by which what is named is not, or not surely, done; such a clause states nothing that marks could bear out
+_VERBS = r"fail|refus|attempt|pretend|want|intend|declin|hesitat|forget|tr"
+_NOT_DONE = re.compile(
+    r"\bavoid(?:s|ed|ing)?\b|\b(?:almost|nearly)\s+[a-z]+(?:s|ed)\b|\b(?:about|going)\s+to\b|"
+    rf"\b(?:{_VERBS})(?:e|y|s|es|ies|ed|ied)?\s+to\b|\b(?:is|are|was|were|been)\s+(?:{_VERBS})(?:y|t)?ing\s+to\b",
+    re.IGNORECASE,
+)
 
 
 def statement(
@@ -31,6 +37,8 @@ def statement(
 ) -> Statement | None:
     """The statement of a gaze or gesture clause. `subject`: tags before its verb; `targets`: the tags right after it,
     `target_lead`: the words between verb and them."""
+    if _NOT_DONE.search(clause):
+        return None
     if type == "gaze":
         return _gaze(clause, subject, targets, target_lead)
     if type == "gesture":

@@ -179,6 +179,15 @@ def test_whom_a_pronoun_may_mean_is_a_field_of_its_own(text: str, meant: list[tu
         ("Person 1 gives the book to Person 4.", ("gesture", ("giving",), (("initiator", 1), ("target", 4)))),
         ("Person 1 reaches for the cup.", ("gesture", ("reaching",), (("initiator", 1),))),
         ("Person 1 smiles.", None),
+        # what is avoided, tried or almost done is not what is marked
+        ("Person 1 avoids eye contact with Person 2.", None),
+        ("Person 4 fails to look at Person 1.", None),
+        ("Person 4 refused to look at Person 1.", None),
+        ("Person 1 almost points at Person 2.", None),
+        ("Person 1 is trying to point at Person 2.", None),
+        ("Person 1 is about to give the book to Person 4.", None),
+        ("Person 1 looks almost directly at Person 2.", ("gaze", (), (("looker", 1), ("looked_at", 2)))),
+        ("Person 1 looks at Person 2, trying to smile.", ("gaze", (), (("looker", 1), ("looked_at", 2)))),
     ],
 )
 def test_what_gaze_and_gesture_claims_state(text: str, expected: Any) -> None:
