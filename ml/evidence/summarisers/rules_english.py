@@ -8,8 +8,9 @@ from ml.evidence.package import UNSEEN, Phrase, Polarity
 from ml.evidence.summarisers import rules_claims as claims
 from ml.evidence.summarisers import rules_phrases, rules_statements
 from ml.evidence.summarisers import rules_words as lexicon
-from ml.evidence.summarisers.rules_clauses import AFTER_A_WHILE, Sentence, clauses
+from ml.evidence.summarisers.rules_clauses import AFTER_A_WHILE, clauses
 from ml.evidence.summarisers.rules_piece import Piece, Pronoun
+from ml.evidence.summarisers.rules_tagger import Sentence
 from ml.evidence.vocabulary import Vocabulary
 from ml.text import persons, times
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ml.evidence.package import MOST_WORDS, Phrase
 from ml.evidence.summarisers import rules_words as lexicon
-from ml.evidence.summarisers.rules_clauses import Sentence
+from ml.evidence.summarisers.rules_tagger import Sentence
 from ml.evidence.summarisers.rules_words import word_set
 from ml.evidence.vocabulary import Vocabulary
 
