@@ -47,8 +47,8 @@ MMSI = {
     "choices": ["P0", "P1", "P2"], "question": "Who is he?", "answer": "P2", "answer_idx": 2,
 }  # fmt: skip
 TVQA = {
-    "qid": 11, "vid_name": "s01e02_seg01_clip_00", "q": "Where is Sheldon?", "a0": "At home", "a1": "Out", "a2": "In bed",
-    "a3": "At work", "a4": "Here", "answer_idx": "1", "ts": [3.1, 7.0],
+    "qid": 11, "vid_name": "s01e02_seg01_clip_00", "q": "Where is Sheldon?", "a0": "At home", "a1": "Out",
+    "a2": "In bed", "a3": "At work", "a4": "Here", "answer_idx": "1", "ts": [3.1, 7.0],
     "bbox": {"12": [{"img_id": 12, "left": 1, "top": 2, "width": 3, "height": 4, "label": "Sheldon"}]},
 }  # fmt: skip
 INTENT = [

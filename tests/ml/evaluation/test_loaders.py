@@ -63,7 +63,13 @@ def release(folder: Path, **manifest: Any) -> Path:
     (folder / "data").mkdir(parents=True)
     (folder / "data/test-00000-of-00001.parquet").write_bytes(hf_dataset.write_rows(rows))
     written(folder / "json/c1.json", GRASP | {"id": "r1", "person_map": {"P1": "uuid"}})
-    told = {"project": "demo", "number": 2, "sha256": "ab", "withdrawn": [{"number": 9, "sha256": "cd"}], "retired": [5]}
+    told = {
+        "project": "demo",
+        "number": 2,
+        "sha256": "ab",
+        "withdrawn": [{"number": 9, "sha256": "cd"}],
+        "retired": [5],
+    }
     written(folder / "release.json", told | manifest)
     return folder
 
