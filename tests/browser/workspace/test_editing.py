@@ -295,12 +295,12 @@ def test_a_key_can_be_changed_and_a_taken_one_is_refused(desk: Any, crew: Any) -
     desk.keyboard.press("m")
     assert "taken by" in desk.inner_text(".keymap")
     desk.click("[aria-label='Change the key of: Next unreviewed event']")
-    desk.keyboard.press("f")
+    desk.keyboard.press(";")
     desk.keyboard.press("Escape")
-    desk.keyboard.press("f")
+    desk.keyboard.press(";")
     desk.wait_for_selector(".pill-proposed")
     crew.bob.refresh_from_db()
-    assert crew.bob.preferences["keys"] == {"next": "F"}
+    assert crew.bob.preferences["keys"] == {"next": ";"}
 
 
 def test_the_address_opens_the_same_picture(desk: Any, scene: Any) -> None:
