@@ -1,21 +1,23 @@
 """The deletion test: the evidence of a response is hidden in the picture and the question asked again.
 
-A model is shown the same few frames three times: as they are, with the masks of the load-bearing claims filled with the
-frame's mean colour, and with as much hidden elsewhere. An answer that rests on the evidence changes when it is hidden
-and stays when something else is. The frames are those with such masks. Needs a connected model; a response without
-masks for its load-bearing claims has no test.
+A model is shown the same few frames three times: as they are, with the masks of the load-bearing claims that are
+supported filled with the frame's mean colour, and with as much hidden elsewhere. An answer that rests on the evidence
+changes when it is hidden and stays when something else is. The frames are those with such masks. Needs a connected
+model; a response without such masks has no test.
 
-The record is a file of its own (`deletion.json` in the response's work folder): answers, prompts' hashes, frames, share
-of the picture hidden.
+The record is a file of its own (`deletion.json` in the response's work folder): answers, model, frames, share of the
+picture hidden. Each answer is there before the next is asked for, so none is paid for twice.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections import deque
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,8 +31,12 @@ from ml.media.files import write_whole
 from ml.questions.clip import ClipClock
 from ml.text import answers
 
+if TYPE_CHECKING:
+    from ml.endpoint.client import Spent
+
 FILE = "deletion.json"
 MOST_FRAMES = 12
+REQUESTS = 3  # of each response that is tested
 LONGEST = 768  # pixels of the pictures shown
 QUALITY = 85
 SCORE = 0.5  # of a mask that is hidden
@@ -57,10 +63,12 @@ class Answer(BaseModel):
 
 
 class ByEndpoint:
-    """The configured endpoint. `stop` is called while it is waited for and may raise."""
+    """The configured endpoint. `stop` is called while it is waited for and may raise. `spent`: what it cost so far."""
 
     def __init__(self, config: Config, stop: Callable[[], None] = lambda: None) -> None:
         self.config, self.stop = config, stop
+        self.spent: Spent | None = None
+        self._sent: deque[float] = deque()  # one rate for all
 
     def describe(self) -> dict[str, Any]:
         return {"name": "endpoint", "model": self.config.model, "extra": self.config.told_extra}
@@ -75,8 +83,27 @@ class ByEndpoint:
         told = (
             "Answer the question about these frames of a video. Give the letter of your choice where there are options."
         )
-        with Endpoint(self.config, stop=self.stop) as endpoint:
-            return endpoint.ask([system(told), user(*parts, words(asked))], Answer, name="answer").value.answer
+        with Endpoint(self.config, stop=self.stop, sent=self._sent) as endpoint:
+            try:
+                return endpoint.ask([system(told), user(*parts, words(asked))], Answer, name="answer").value.answer
+            finally:
+                self._count(endpoint.spent)
+
+    def _count(self, now: Spent) -> None:
+        if self.spent is None:
+            self.spent = now
+            return
+        for one in fields(now):
+            before, more = getattr(self.spent, one.name), getattr(now, one.name)
+            setattr(self.spent, one.name, None if more is None else before + more)
+
+
+def is_evidence(one: Checked) -> bool:
+    """Whether a claim's masks are hidden: the answer rests on it, and it was found."""
+    return one.claim.load_bearing and one.verdict.name == "supported"
+
+
+Show = Callable[[Sequence[int]], list[Picture]]
 
 
 def ask_again(
@@ -87,11 +114,13 @@ def ask_again(
     footage: Footage,
     clock: ClipClock,
     asker: Asker,
-    bearing: Callable[[Checked], bool] = lambda one: one.claim.load_bearing,
+    bearing: Callable[[Checked], bool] = is_evidence,
+    show: Show | None = None,
     work: Path | None = None,
 ) -> dict[str, Any] | None:
     """The record: {"changed", "control_changed", "answers": {"plain", "hidden", "control"}, "claims", "frames",
     "hidden_share", "asker"}; None where there is nothing to hide. In `work` it is kept, and asked for once only.
+    `show`: BGR pictures of source frames as the clip shows them (None: as they are in the footage, without tags).
 
     Raises EndpointError, MediaError.
     """
@@ -102,12 +131,16 @@ def ask_again(
     frames = [frames[k * len(frames) // min(len(frames), MOST_FRAMES)] for k in range(min(len(frames), MOST_FRAMES))]
     decides = {"claims": claims, "frames": frames, "question": question, "options": list(options), "v": 1}
     decides |= {"asker": asker.describe(), "masks": _digest([regions[frame] for frame in frames])}
+    decides |= {"shown": "footage" if show is None else "clip"}
     kept = work / FILE if work is not None else None
+    said: dict[str, str] = {}
     if kept is not None and kept.is_file():
         found: dict[str, Any] = json.loads(kept.read_text())
         if found["decides"] == json.loads(json.dumps(decides)):
-            return found
-    pictures = _pictures(footage, frames)
+            if "changed" in found:
+                return found
+            said = found["answers"]
+    pictures = _pictures(footage, frames) if show is None else show(frames)
     sized = [_sized(regions[frame], picture) for frame, picture in zip(frames, pictures, strict=True)]
     others = [elsewhere(region) for region in sized]
     shown = {
@@ -116,10 +149,10 @@ def ask_again(
         "control": [filled(p, r) for p, r in zip(pictures, others, strict=True)],
     }
     seconds = [clock.clip_seconds(frame) for frame in frames]
-    said = {
-        name: asker.answer([_jpeg(picture) for picture in each], seconds, question, options)
-        for name, each in shown.items()
-    }
+    for name, each in shown.items():
+        if name not in said:
+            said[name] = asker.answer([_jpeg(picture) for picture in each], seconds, question, options)
+            _keep(kept, {"answers": said, "decides": decides})
     record = {
         "changed": differs(said["plain"], said["hidden"], options),
         "control_changed": differs(said["plain"], said["control"], options),
@@ -128,9 +161,14 @@ def ask_again(
         "control_overlap": round(float(np.mean([(a & b).mean() for a, b in zip(sized, others, strict=True)])), 4),
         "decides": decides,
     }
-    if kept is not None:
-        write_whole(kept, json.dumps(record, indent=1).encode() + b"\n")
+    _keep(kept, record)
     return record
+
+
+def _keep(path: Path | None, record: dict[str, Any]) -> None:
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, json.dumps(record, indent=1).encode() + b"\n")
 
 
 def evidence(checked: Sequence[Checked]) -> tuple[dict[int, Region], list[str]]:

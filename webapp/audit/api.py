@@ -39,6 +39,7 @@ class ImportIn(Schema):
     summariser: str = Field(default="rules", max_length=30)
     grounder: str = Field(default="embedded", max_length=30)
     raters: int = 2
+    deletion: bool = False
 
 
 class ProduceIn(ImportIn):

@@ -45,12 +45,14 @@ def request_responses(
     summariser: str = "rules",
     grounder: str = "embedded",
     raters: int = 2,
+    deletion: bool = False,
 ) -> tuple[Audit, Job]:
     """Queue the asking of these accepted questions (None: all), at the endpoint's cost. Raises Refused.
 
     Asked again with the same, it is the same audit, and only questions without a reply are asked.
     """
     services.need_endpoint("model")
+    services.need_summariser(summariser)
     model = Config.from_environment().model
     found = Question.objects.filter(project=project, state__in=ASKED, video__has_pixels=True)
     if questions is not None:
@@ -74,6 +76,7 @@ def request_responses(
             summariser=summariser,
             grounder=grounder,
             raters=raters,
+            deletion=deletion,
             settings={"produce": asked},
         )
         audit = services.locked_audit(made.audit.id)

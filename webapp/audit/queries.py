@@ -117,6 +117,7 @@ def _audit_row(audit: Audit, figures: Figures, role: Role) -> Row:
         "summariser": audit.summariser,
         "grounder": audit.grounder,
         "raters": audit.raters,
+        "deletion": bool(audit.settings.get("deletion")),
         "version": audit.version,
         "created": audit.created.isoformat(),
         "created_by": name_of(audit.created_by),
@@ -261,6 +262,7 @@ def task(response: Response, user: User, role: Role, *, adjudicate: bool = False
     }
     if view.everything:
         row |= {"correct": response.correct, "key": response.key, "ratings": view.ratings}
+        row["deletion"] = response.provenance.get("deletion")
     return row
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from uuid import UUID, uuid5
 
 from django.db import transaction
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from ml.evidence.package import Package as Made
 from webapp.audit.models import Audit, Claim, Grounding, MachineVerdict, Package, Reprompt, Response
@@ -123,6 +123,9 @@ def keep_claim(*, response_id: UUID, name: str, found: Found | None, judged: Jud
         if before is not None and before.name != "error":
             return
         _write(claim, None, found, judged)
+        if before is not None and "deletion" in response.provenance:  # tested by what was there before
+            del response.provenance["deletion"]
+            response.save(update_fields=["provenance"])
         if not claim.settled:
             claim.settled = True
             claim.save(update_fields=["settled"])
@@ -161,6 +164,14 @@ def keep_response(*, response_id: UUID) -> None:
         response.save(update_fields=["state", "error"])
 
 
+def keep_deletion(*, response_id: UUID, record: Mapping[str, Any]) -> None:
+    """Keep what came of asking again with the evidence hidden; of a finished audit nothing changes. Raises Gone."""
+    with _of(response_id) as response:
+        if response.audit.state == Audit.State.OPEN:
+            response.provenance = {**response.provenance, "deletion": dict(record)}
+            response.save(update_fields=["provenance"])
+
+
 def fail_response(*, response_id: UUID, error: str, raw: str = "") -> None:
     """Say why nothing can be made of a response, and keep the summariser's own output. Raises Gone."""
     with _of(response_id) as response:
@@ -175,6 +186,12 @@ def left(audit: Audit) -> list[UUID]:
     broken = MachineVerdict.objects.filter(claim__response=OuterRef("id"), reprompt=None, name="error")
     rows = Response.objects.filter(audit=audit).filter(Q(state=Response.State.WAITING) | Exists(broken))
     return list(rows.order_by("position").values_list("id", flat=True))
+
+
+def untested(audit: Audit) -> QuerySet[Response]:
+    """Responses that are done, but not asked again with their evidence hidden, in order; none where nobody asked."""
+    rows = Response.objects.filter(audit=audit, state=Response.State.DONE) if audit.settings.get("deletion") else None
+    return Response.objects.none() if rows is None else rows.exclude(provenance__has_key="deletion")
 
 
 def settled(response: Response) -> list[str]:

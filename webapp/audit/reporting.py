@@ -7,7 +7,7 @@ places. While an audit is open there is none for anybody.
 from __future__ import annotations
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
@@ -107,7 +107,20 @@ def about(audit: Audit) -> Row:
         "raters": audit.raters,
         "source": audit.source,
         "notes": audit.notes,
+        **({"deletion_test": spent(audit)} if audit.settings.get("deletion") else {}),
     }
+
+
+def spent(audit: Audit) -> Row:
+    """What the deletion test cost: sums over its responses, and which models answered."""
+    total: Counter[str] = Counter()
+    models = set()
+    told = Response.objects.filter(audit=audit, provenance__has_key="deletion")
+    for record in told.values_list("provenance__deletion", flat=True).iterator():
+        total.update((record or {}).get("spent", {}))
+        if "changed" in (record or {}):
+            models.add(record["decides"]["asker"].get("model", record["decides"]["asker"]["name"]))
+    return {"models": sorted(models), **{name: total[name] for name in sorted(total)}}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -170,10 +183,16 @@ def rows_of(audit: Audit, *, humans: bool = True, masks: bool = True, named: boo
                 "error": response.error if response.state == Response.State.FAILED else "",
                 "repairs": len(response.repairs),
                 "claims": told,
-                "deletion": response.provenance.get("deletion"),
+                "deletion": tested(response),
             }
         )
     return rows
+
+
+def tested(response: Response) -> Row | None:
+    """The record of the deletion test; None where there was nothing to hide, or nobody asked for it."""
+    record: Row = response.provenance.get("deletion") or {}
+    return record if "changed" in record else None
 
 
 # ---------------------------------------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ response, claim.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,6 +20,7 @@ from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from ml.endpoint import Config, NotConfigured
+from ml.evidence.summarisers.registry import LOCAL_MODEL
 from ml.questions.clip import RENDERINGS
 from webapp.accounts.models import User
 from webapp.audit.models import Audit, Response
@@ -83,14 +85,17 @@ def create_audit(
     summariser: str = "rules",
     grounder: str = "embedded",
     raters: int = 2,
+    deletion: bool = False,
     settings: Mapping[str, Any] | None = None,
     notes: Sequence[str] = (),
 ) -> Made:
     """The audit of this source, summariser and grounder, with these responses; what it has already is not doubled.
 
-    A finished audit takes nothing new. Raises Refused.
+    `deletion`: with the deletion test, at the configured endpoint's price. A finished audit takes nothing new. Raises
+    Refused.
     """
-    check_choices(summariser=summariser, grounder=grounder, raters=raters)
+    check_choices(summariser=summariser, grounder=grounder, raters=raters, deletion=deletion)
+    settings = {**(settings or {}), **({"deletion": True} if deletion else {})}
     if len(drafts) > MOST_RESPONSES:
         raise Refused(f"At most {MOST_RESPONSES:,} responses at once; split the file.", "file")
     with transaction.atomic(), pghistory.context(user=user.pk if user else None, why="audit.create"):
@@ -99,21 +104,30 @@ def create_audit(
         if len(list(locked.values_list("id"))) != len(wanted):
             raise Refused("A video of these responses is gone.", "video")
         Project.objects.select_for_update(no_key=True).get(id=project.id)
-        audit = _audit_of(project, user, source, name, summariser, grounder, raters, settings or {}, notes)
+        audit = _audit_of(project, user, source, name, summariser, grounder, raters, settings, notes)
         made = _add(audit, drafts)
         return Made(audit, made, len(drafts) - made)
 
 
-def check_choices(*, summariser: str, grounder: str, raters: int) -> None:
-    """Raises Refused for a summariser or grounder there is none of, or a number of raters that cannot be."""
+def check_choices(*, summariser: str, grounder: str, raters: int, deletion: bool = False) -> None:
+    """Raises Refused for a summariser or grounder there is none of, a number of raters that cannot be, or a deletion
+    test without an endpoint."""
     if summariser not in SUMMARISERS:
         raise Refused(f"There is no summariser {summariser!r}; there is: {', '.join(SUMMARISERS)}.", "summariser")
     if grounder not in GROUNDERS:
         raise Refused(f"There is no grounder {grounder!r}; there is: {', '.join(GROUNDERS)}.", "grounder")
     if isinstance(raters, bool) or not isinstance(raters, int) or not 1 <= raters <= 10:
         raise Refused("Between 1 and 10 people rate each response.", "raters")
-    if summariser == "endpoint":
+    if deletion:
+        need_endpoint("deletion")
+
+
+def need_summariser(name: str) -> None:
+    """Raises Refused where this summariser is not set up here, before there is something that waits for it."""
+    if name == "endpoint":
         need_endpoint("summariser")
+    if name == "local" and not os.environ.get(LOCAL_MODEL):
+        raise Refused(f"The summariser local needs the folder of a model; name it in {LOCAL_MODEL}.", "summariser")
 
 
 def need_endpoint(field: str) -> None:
@@ -138,6 +152,10 @@ def _audit_of(
     same = {"source": source, "summariser": summariser, "grounder": grounder}
     known = Audit.objects.filter(project=project, **same).first()
     if known is not None:
+        if settings.get("deletion") and not known.settings.get("deletion"):
+            need_open(known)
+            known.settings = {**known.settings, "deletion": True}
+            known.save(update_fields=["settings"])
         return known
     number = (Audit.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
     return Audit.objects.create(
@@ -264,12 +282,14 @@ def finish(*, audit: Audit, user: User, version: int, force: bool = False) -> Au
 
 
 def _missing(audit: Audit) -> list[str]:
+    from webapp.audit import recording
     from webapp.audit.rating import disputed, unrated
 
     told = []
     waiting = Response.objects.filter(audit=audit, state=Response.State.WAITING).count()
     for count, words in (
         (waiting, "responses are not processed"),
+        (recording.untested(audit).count(), "responses are not asked again with their evidence hidden"),
         (unrated(audit), "responses are not rated by all"),
         (len(disputed(audit)), "claims wait for a third person's word"),
     ):
@@ -299,6 +319,8 @@ def request_audit(*, audit: Audit, user: User | None) -> Job:
         Response.objects.filter(audit=locked, state=Response.State.FAILED).update(
             state=Response.State.WAITING, error=""
         )
+        if Response.objects.filter(audit=locked, state=Response.State.WAITING).exists():
+            need_summariser(locked.summariser)
         return jobs.create(
             project=locked.project, kind="audit", queue="gpu", parameters={"audit": str(locked.id)}, user=user
         )

@@ -94,6 +94,7 @@ def import_folder(
     summariser: str | None = None,
     grounder: str | None = None,
     raters: int = 2,
+    deletion: bool = False,
 ) -> Made:
     """Bring the folder in; the same again is the same audit, and what it has already stays.
 
@@ -119,6 +120,7 @@ def import_folder(
             summariser=own[0],
             grounder=own[1],
             raters=raters,
+            deletion=deletion,
         )
         rows = {response.digest: response for response in made.audit.responses.exclude(state=Response.State.DONE)}
         for row, draft in zip(found.responses, drafts, strict=True):
@@ -215,7 +217,7 @@ def draft_of(row: Row, home: Home, found: Folder) -> Draft:
             "file": found.path.name,
             "id": row["id"],
             "plan": found.plan,
-            "deletion": found.deletions.get(row["id"]),
+            **({"deletion": found.deletions.get(row["id"])} if found.plan.get("asker") else {}),
         },
     )
 

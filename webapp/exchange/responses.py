@@ -55,9 +55,11 @@ def import_file(
     summariser: str = "rules",
     grounder: str = "embedded",
     raters: int = 2,
+    deletion: bool = False,
 ) -> Made:
     """Bring the responses of a file in. Raises FormatError and Refused, naming file and place."""
-    services.check_choices(summariser=summariser, grounder=grounder, raters=raters)
+    services.check_choices(summariser=summariser, grounder=grounder, raters=raters, deletion=deletion)
+    services.need_summariser(summariser)
     told = shown or path.name
     drafts = drafts_of(format.read(path), project, told)
     if not drafts:
@@ -71,6 +73,7 @@ def import_file(
         summariser=summariser,
         grounder=grounder,
         raters=raters,
+        deletion=deletion,
     )
 
 

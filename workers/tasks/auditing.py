@@ -55,15 +55,19 @@ def look_for_wording(task: Task, job_id: str) -> str:
 
 
 def audit(attempt: Attempt) -> None:
+    from workers.asking_again import ask_all
     from workers.looking import opened
 
     wanted = Audit.objects.get(id=attempt.job.parameters["audit"])
     attempt.progress("load", 0.0)
     ids = recording.left(wanted)
-    if not ids:
-        return attempt.finish({"responses": 0, "done": 0, "failed": 0, "gone": 0, "claims": 0})
-    summariser, grounder = summariser_of(wanted), grounder_of(wanted)
     counts = {"responses": len(ids), "done": 0, "failed": 0, "gone": 0, "claims": 0}
+    if not ids:
+        counts["asked_again"] = ask_all(attempt, wanted)
+        return attempt.finish(counts)
+    waiting = Response.objects.filter(id__in=ids, state=Response.State.WAITING).exists()
+    summariser = summariser_of(wanted) if waiting else None  # others have their package
+    grounder = grounder_of(wanted)
     unusable_ones: list[int] = []
     groups = by_video(ids)
     done = 0
@@ -81,6 +85,7 @@ def audit(attempt: Attempt) -> None:
                     unusable_ones.append(broken.position)
                 done += 1
     attempt.progress("audit", 1.0)
+    counts["asked_again"] = ask_all(attempt, wanted)
     if unusable_ones:
         first = f"the first is response {unusable_ones[0]}"
         raise Refused(f"{len(unusable_ones)} of {len(ids)} responses could not be processed; {first}.", "text")
@@ -136,7 +141,7 @@ def grounder_of(audit: Audit) -> Grounder:
 
 
 def one(
-    attempt: Attempt, response_id: UUID, seen: Seen, summariser: Summariser, grounder: Grounder, share: Share
+    attempt: Attempt, response_id: UUID, seen: Seen, summariser: Summariser | None, grounder: Grounder, share: Share
 ) -> int:
     """Everything of one response; how many claims it has. Raises Gone, Unusable."""
     from ml.evidence import pipeline

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,27 @@ def test_it_is_asked_once_only(tmp_path: Path) -> None:
     assert (len(first.asked), len(again.asked)) == (3, 0)
     run(other, work=tmp_path)
     assert len(other.asked) == 3
+
+
+def test_an_answer_that_was_paid_for_is_not_asked_for_again(tmp_path: Path) -> None:
+    class Breaks(Sees):
+        def answer(self, *asked: Any) -> str:
+            if len(self.asked) == 2:
+                raise TimeoutError
+            return super().answer(*asked)
+
+    first, again = Breaks(), Sees()
+    with pytest.raises(TimeoutError):
+        run(first, work=tmp_path)
+    record = run(again, work=tmp_path)
+    assert record is not None and record["changed"]
+    assert (len(first.asked), len(again.asked)) == (2, 1)
+
+
+def test_only_what_is_supported_and_bears_the_answer_is_hidden() -> None:
+    asker = Sees()
+    assert run(asker, replace(checked(), verdict=Verdict("weak", "found_rarely", "It is there at times."))) is None
+    assert asker.asked == []
 
 
 def test_few_frames_are_shown_evenly() -> None:

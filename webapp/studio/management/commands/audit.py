@@ -36,6 +36,10 @@ class Command(StudioCommand):
         parser.add_argument("--summariser", help=f"One of {', '.join(SUMMARISERS)} (default: rules, or the folder's).")
         parser.add_argument("--grounder", help=f"One of {', '.join(GROUNDERS)} (default: embedded, or the folder's).")
         parser.add_argument("--raters", type=int, default=2, help="People that rate each response (default: 2).")
+        parser.add_argument(
+            "--delete", action="store_true",
+            help="Hide the evidence of supported claims and ask the configured endpoint again, at its price.",
+        )  # fmt: skip
         parser.add_argument("--json", metavar="FILE", help="Write the machine's report; - is the screen.")
 
     def work(self, **options: Any) -> int:
@@ -70,7 +74,7 @@ class Command(StudioCommand):
         """Bring the responses in. Raises StudioError with the sentence of what is wrong."""
         from webapp.exchange import evidence_folder, responses
 
-        wanted = {name: options[name] for name in ("name", "raters")}
+        wanted = {name: options[name] for name in ("name", "raters")} | {"deletion": options["delete"]}
         chosen = {name: options[name] for name in ("summariser", "grounder") if options[name]}
         try:
             if path.is_dir():

@@ -1,0 +1,147 @@
+"""The deletion test as part of an audit's job; the endpoint is a scripted server over real HTTP, the pictures are a
+real file's, and the grounder finds every "person" in the left half of the picture."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import cv2
+import numpy as np
+import pytest
+
+from ml.evidence.grounding import registry
+from ml.evidence.grounding.registry import About
+from tests.ml.endpoint.server import KEY, Answer, Server, says
+from tests.workers import filmed
+from webapp.accounts.models import User
+from webapp.accounts.permissions import Role
+from webapp.audit import queries, reporting, services
+from webapp.audit.models import Audit, Claim, MachineVerdict, Response
+from webapp.audit.services import Draft, create_audit
+from webapp.jobs.models import Job
+from webapp.lib.errors import Refused
+from webapp.library.models import Project, Video
+from workers.attempt import run
+from workers.tasks import audit_reporting, auditing
+
+RESTS = "Person 0 is visible at 1.0 s."  # whom the answer names
+NOT = "Person 1 feels sad."
+
+
+@pytest.fixture
+def video(project: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Video:
+    monkeypatch.setattr("webapp.jobs.broker.send", lambda **_: True)
+    scripted = About("tests.workers.scripted_grounder", "Scripted", "Scripted.")
+    monkeypatch.setitem(registry.GROUNDERS, "embedded", scripted)
+    return filmed.make(project, *filmed.source(tmp_path), tmp_path)
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], Server]]:
+    running: list[Server] = []
+
+    def start(script: Any) -> Server:
+        running.append(Server(script).__enter__())
+        values = {"URL": running[-1].config().url, "MODEL": "m-1", "KEY": KEY, "RATE": "6000", "ATTEMPTS": "1"}
+        for name, value in (values | {"TIMEOUT": "1", "PRICE_IN": "10", "PRICE_OUT": "100"}).items():
+            monkeypatch.setenv(f"SIGHTLINE_ENDPOINT_{name}", value)
+        return running[-1]
+
+    yield start
+    for server in running:
+        server.__exit__(None, None, None)
+
+
+def make(video: Video, *texts: str, deletion: bool = True) -> Audit:
+    people = {str(person.number): str(person.id) for person in video.persons.all()}
+    drafts = [
+        Draft(
+            video=video, start=0, end=100, rendering="tags", model="m", text=text, digest=f"{n:064d}", answer="A",
+            person_map=people, asked="Who?", options=["Person 0", "Person 1"], letters=["A"], key=["A"], correct=True,
+        )
+        for n, text in enumerate(texts)
+    ]  # fmt: skip
+    return create_audit(
+        project=video.project, user=None, source="file:made", drafts=drafts, deletion=deletion, raters=1
+    ).audit
+
+
+def do(audit: Audit) -> Job:
+    job = services.request_audit(audit=audit, user=None)
+    run(str(job.id), "here@elsewhere", auditing.audit, auditing.tidy)
+    job.refresh_from_db()
+    return job
+
+
+def pictures(body: dict[str, Any]) -> list[np.ndarray[Any, Any]]:
+    parts = [part for part in body["messages"][1]["content"] if part["type"] == "image_url"]
+    data = [base64.b64decode(part["image_url"]["url"].partition(",")[2]) for part in parts]
+    return [np.asarray(cv2.imdecode(np.frombuffer(one, np.uint8), cv2.IMREAD_COLOR), float) for one in data]
+
+
+def test_the_evidence_is_hidden_and_asked_for_again_and_only_the_finished_audit_tells(
+    video: Video, served: Callable[[Any], Server]
+) -> None:
+    served([says({"answer": "A"}), Answer(pause_s=3.0)])
+    audit = make(video, NOT, RESTS)
+    job = do(audit)
+    assert (job.state, job.result["reason"]) == ("failed", "endpoint")  # it timed out after the first of three answers
+    claim = Claim.objects.get(response__position=2, load_bearing=True, groundable=True)
+    assert MachineVerdict.objects.get(claim=claim).name == "supported"  # what the machine found is kept all the same
+    first, second = Response.objects.order_by("position")
+    assert first.state == second.state == "done"
+    assert set(first.provenance["deletion"]) == {"skipped"} and "deletion" not in second.provenance
+    with pytest.raises(Refused, match="1 responses are not asked again"):
+        services.finish(audit=audit, user=User.objects.create(username="cora"), version=audit.version)
+
+    server = served([says({"answer": "A"}), says({"answer": "B"}), says({"answer": "A"})])
+    job = do(audit)
+    assert job.state == "done" and len(server.asked) == 3
+    assert job.result["asked_again"] == 1 and "spent" not in job.result  # that would tell that something is supported
+    plain, hidden, control = (pictures(body) for body in server.asked)
+    assert len(plain) == len(hidden) == len(control) > 0
+    for k in range(len(plain)):  # the left half, where the mask is, is one colour; the right half is as it was
+        assert hidden[k][:, :156].std(axis=(0, 1)).max() < 2 < plain[k][:, :156].std(axis=(0, 1)).max()
+        assert np.abs(hidden[k][:, 168:] - plain[k][:, 168:]).mean() < 3
+        assert control[k][:, 168:].std(axis=(0, 1)).max() < plain[k][:, 168:].std(axis=(0, 1)).max()
+    again = served([])
+    assert do(audit).result["asked_again"] == 0 and again.asked == []  # nothing is left to ask
+
+    user = User.objects.get()
+    role: Role = "curator"
+    second.refresh_from_db()
+    assert "deletion" not in json.dumps(queries.task(second, user, role)) and "deletion" not in job.log
+    audit = services.finish(audit=audit, user=user, version=audit.version, force=True)
+    report = Job.objects.get(kind="audit-report")
+    run(str(report.id), "here@elsewhere", audit_reporting.work, audit_reporting.tidy)
+    second.audit.refresh_from_db()
+    record = queries.task(second, user, role)["deletion"]
+    assert record["answers"] == {"plain": "A", "hidden": "B", "control": "A"}
+    assert record["decides"]["claims"] == [claim.name] and record["spent"]["calls"] == 3
+    tree, _ = reporting.report_of(Audit.objects.get(id=audit.id))
+    assert tree is not None
+    measures = tree["groups"][0]["measures"]
+    assert (measures["deletion"]["k"], measures["deletion"]["n"]) == (1, 1)
+    assert (measures["deletion_control"]["k"], measures["deletion_control"]["n"]) == (0, 1)
+    told = tree["about"]["deletion_test"]
+    assert told["models"] == ["m-1"] and told["calls"] == 3
+    assert told["cost"] == pytest.approx(3 * (100 * 10 + 10 * 100) / 1e6)  # of 100 tokens sent and 10 received
+
+
+def test_without_an_endpoint_no_audit_is_made_and_without_the_wish_nobody_is_asked(
+    video: Video, served: Callable[[Any], Server], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SIGHTLINE_ENDPOINT_URL", raising=False)
+    with pytest.raises(Refused, match="No multimodal endpoint") as refused:
+        make(video, RESTS)
+    assert refused.value.field == "deletion" and not Audit.objects.exists()
+    server = served([])
+    audit = make(video, RESTS, deletion=False)
+    assert do(audit).state == "done" and server.asked == []
+    assert make(video, RESTS).settings["deletion"] is True  # wished for later: the same audit, asked now
+    do(audit)
+    assert len(server.asked) == 1  # the script is over: it fails, but it was asked
