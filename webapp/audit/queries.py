@@ -88,14 +88,11 @@ class Figures:
             self.models[audit].append(model)
         claims = Claim.objects.filter(response__audit__in=ids).order_by().values_list("response__audit")
         self.claims = dict(claims.annotate(n=Count("id")))
-        full = (
-            rows.filter(done)
-            .annotate(n=Count("ratings", Q(ratings__completed__isnull=False)))
-            .filter(n__gte=F("audit__raters"))
-        )
-        self.rated = Counter(full.order_by().values_list("audit", flat=True))
-        mine = Rating.objects.filter(response__audit__in=ids, user=user, completed__isnull=False)
-        self.mine = Counter(mine.values_list("response__audit", flat=True))
+        completed = Rating.objects.filter(response__audit__in=ids, completed__isnull=False)
+        full = completed.order_by().values("response__audit", "response").annotate(n=Count("id"))
+        full = full.filter(n__gte=F("response__audit__raters"))
+        self.rated = Counter(full.values_list("response__audit", flat=True))
+        self.mine = Counter(completed.filter(user=user).values_list("response__audit", flat=True))
         self.waiting = rating.waiting(ids, user) if reviews else {}
         self.disputes = rating.disputes(ids, user) if reviews else {}
         self.jobs: dict[str, Job] = {}

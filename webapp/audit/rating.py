@@ -36,6 +36,10 @@ NOT_THIRD = "What raters said is for a third person, once all of them are done; 
 # made that question, never gets a response to it, nor does who decided a claim of it.
 FREE = """
 SELECT r.audit_id, r.id FROM audit_response r JOIN audit_audit a ON a.id = r.audit_id
+LEFT JOIN (SELECT t.response_id, count(*) AS n FROM audit_rating t JOIN audit_response o ON o.id = t.response_id
+           WHERE o.audit_id = ANY(%(audits)s) AND (%(response)s::uuid IS NULL OR o.id = %(response)s)
+           AND t.user_id <> %(user)s AND (t.completed IS NOT NULL OR t.until > %(now)s)
+           GROUP BY t.response_id) taken ON taken.response_id = r.id
 WHERE a.id = ANY(%(audits)s) AND a.state = 'open' AND r.state = 'done'
   AND NOT EXISTS (SELECT FROM audit_rating m WHERE m.response_id = r.id AND m.user_id = %(user)s
                   AND m.completed IS NOT NULL)
@@ -44,8 +48,7 @@ WHERE a.id = ANY(%(audits)s) AND a.state = 'open' AND r.state = 'done'
   AND (%(response)s::uuid IS NULL OR r.id = %(response)s)
   AND NOT EXISTS (SELECT FROM audit_auditadjudication d JOIN audit_claim k ON k.id = d.claim_id
                   WHERE k.response_id = r.id AND d.user_id = %(user)s)
-  AND (SELECT count(*) FROM audit_rating t WHERE t.response_id = r.id AND t.user_id <> %(user)s
-       AND (t.completed IS NOT NULL OR t.until > %(now)s)) < a.raters
+  AND coalesce(taken.n, 0) < a.raters
 ORDER BY r.audit_id, r.position
 LIMIT %(limit)s
 """
