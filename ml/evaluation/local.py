@@ -17,9 +17,10 @@ from ml import torchside
 from ml.evaluation import prompts
 from ml.evaluation.bench import Item
 from ml.evaluation.frames import Shown
-from ml.evaluation.models import NO_MEMORY, Asking, Reply, out_of_memory
+from ml.evaluation.models import NO_MEMORY, Asking, Reply, looked, out_of_memory
 from ml.formats.errors import FormatError
 
+PREFILL = "<think>\n"  # with reasoning the reply is begun with it, as in the released evaluation
 HASHED = 1 << 20  # bytes of a weights file from either end that enter the folder's fingerprint
 
 
@@ -39,10 +40,9 @@ class LocalModel:
         return {"kind": "folder", "name": self.folder.resolve().name, "fingerprint": fingerprint(self.folder)}
 
     def answer(self, item: Item) -> Reply:
-        try:
-            pictures = self.asking.pictures(item)
-        except (ValueError, OSError) as error:
-            return Reply(item.id, error=str(error) or type(error).__name__)
+        pictures = looked(self.asking, item)
+        if isinstance(pictures, str):
+            return Reply(item.id, error=pictures)
         told: dict[str, Any] = {"frames": len(pictures), "prompt": self.asking.words(item, pictures)}
         began = time.monotonic()
         try:
@@ -76,6 +76,8 @@ class LocalModel:
         prompt = processor.apply_chat_template(
             self.messages(item, pictures), tokenize=False, add_generation_prompt=True
         )
+        if self.asking.reasoning and not prompt.rstrip().endswith(PREFILL.rstrip()):
+            prompt += PREFILL
         images = [Image.open(io.BytesIO(one.jpeg)).convert("RGB") for one in pictures]
         inputs = processor(text=[prompt], images=images or None, return_tensors="pt").to(model.device)
         most = self.asking.most_tokens
@@ -89,6 +91,8 @@ class LocalModel:
             )
         new = out[0, inputs["input_ids"].shape[1] :]
         text = str(processor.tokenizer.decode(new, skip_special_tokens=True))
+        # part of what was said, for whoever reads it: the prompt opened the thoughts
+        text = PREFILL + text if self.asking.reasoning else text
         return text, "length" if len(new) >= most else "stop"
 
     def load(self) -> tuple[Any, Any]:

@@ -155,6 +155,8 @@ class Predictions:
 def _line(tree: Any) -> Reply:
     row = read.mapping(tree, "the prediction")
     id = next((row[name] for name in IDS if row.get(name) is not None), None)
+    if id is None and isinstance(row.get("clip_file"), str):
+        id = Path(row["clip_file"]).stem  # a GRASP item with the reply beside it
     if id is None:
         raise FormatError(f"the field id is missing (or one of {', '.join(IDS[1:])}).")
     if isinstance(id, bool) or not isinstance(id, str | int):
@@ -203,10 +205,9 @@ class ByEndpoint:
     def answer(self, item: Item) -> Reply:
         from ml.endpoint.client import picture, system, user, words
 
-        try:
-            pictures = self.asking.pictures(item)
-        except (ValueError, OSError) as error:  # FormatError and MediaError are ValueErrors
-            return Reply(item.id, error=_sentence(error))
+        pictures = looked(self.asking, item)
+        if isinstance(pictures, str):
+            return Reply(item.id, error=pictures)
         parts = [part for one in pictures for part in (words(f"<{one.second:.1f} seconds>"), picture(one.jpeg))]
         messages = [system(prompts.system(item)), user(*parts, words(self.asking.task(item, pictures)))]
         told: dict[str, Any] = {"frames": len(pictures), "prompt": self.asking.words(item, pictures)}
@@ -221,6 +222,18 @@ class ByEndpoint:
 
     def close(self) -> None:
         self.endpoint.close()
+
+
+def looked(asking: Asking, item: Item) -> list[Shown] | str:
+    """The item's pictures, or why there are none, in a sentence."""
+    try:
+        return asking.pictures(item)
+    except (ValueError, OSError) as error:  # FormatError and MediaError are ValueErrors
+        return _sentence(error)
+    except MemoryError:
+        return f"{NO_MEMORY}: its pictures do not fit."
+    except ImportError as error:
+        return f"Reading videos needs {error.name}; install it with `make setup`."
 
 
 def out_of_memory(error: BaseException) -> bool:

@@ -61,7 +61,7 @@ def _rows(table: Path) -> list[dict[str, Any]]:
     try:
         return list(hf_dataset.read_rows(table.read_bytes()))
     except ImportError as error:
-        raise FormatError("The tables of a release need pyarrow; install it with `make perception`.") from error
+        raise FormatError("The tables of a release need pyarrow; install it with `make setup`.") from error
 
 
 def _item(row: dict[str, Any], split: str, beside: dict[str, Any]) -> Item:

@@ -30,7 +30,7 @@ def bench(*items: Item, **more: Any) -> Bench:
     return Bench("hand-made", "grasp", items, **more)
 
 
-GRASP = {
+GRASP: dict[str, Any] = {
     "clip_file": "game1_qa0001.mp4", "clip_duration": 60.0, "clip_offset": 12.0, "video_name": "game1",
     "id": "g1", "scheme": "data", "persons": [0, 1, 2],
     "gt_events": [{"source": "gaze", "persons": [0, 2], "start": 1.0, "end": 3.0}],
@@ -40,18 +40,18 @@ GRASP = {
         "dataset": "werewolf",
     },
 }  # fmt: skip
-MMSI = {
+MMSI: dict[str, Any] = {
     "id": 7, "task": "PCR", "clip_name": "g3_0012", "video_path": "videos/g3.mp4", "dataset": "youtube",
     "game_id": "g3", "speaker": "P1", "player_num": 3, "utterance": "I think he lies.",
     "context": [{"speaker": "P0", "utterance": "Who is it?"}, "P1: I think he lies.", "P2: No."],
     "choices": ["P0", "P1", "P2"], "question": "Who is he?", "answer": "P2", "answer_idx": 2,
 }  # fmt: skip
-TVQA = {
+TVQA: dict[str, Any] = {
     "qid": 11, "vid_name": "s01e02_seg01_clip_00", "q": "Where is Sheldon?", "a0": "At home", "a1": "Out",
     "a2": "In bed", "a3": "At work", "a4": "Here", "answer_idx": "1", "ts": [3.1, 7.0],
     "bbox": {"12": [{"img_id": 12, "left": 1, "top": 2, "width": 3, "height": 4, "label": "Sheldon"}]},
 }  # fmt: skip
-INTENT = [
+INTENT: list[dict[str, Any]] = [
     {
         "problem": "Why does he smile?", "problem_type": "multiple choice", "data_type": "video", "qid": "i1",
         "options": ["A. He is glad.", "B. He lies."], "video": "a/v1.mp4", "Type": "Why",
@@ -71,11 +71,11 @@ INTENT = [
         "video": "a/v1.mp4", "Type": "When", "solution": "a story",
     },
 ]  # fmt: skip
-DAILY = {
+DAILY: dict[str, Any] = {
     "Question": "What is heard first?", "Choice": ["A. A bell", "B. A dog", "C. Rain", "D. Music"], "Answer": "D",
     "video_id": "x9", "Type": "Event Sequence", "content_parent_category": "Pets", "video_duration": "30s",
 }  # fmt: skip
-WORLD = {
+WORLD: dict[str, Any] = {
     "vid1": {
         "domain": "Music", "duration": "<1min",
         "task0": {"question": "q?", "candidates": ["A. one", "B. two"], "answer": "A", "task_type": "Counting",

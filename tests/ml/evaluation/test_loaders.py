@@ -39,7 +39,7 @@ def test_a_code_of_several_schemes_needs_one(tmp_path: Path) -> None:
 
 def test_open_ended_items_are_left_out_and_counted(tmp_path: Path) -> None:
     tree = copy.deepcopy(GRASP)
-    tree["qa"] |= {"format": "open_ended", "options": [], "answer": "Person 0 looks."}  # type: ignore[operator]
+    tree["qa"] |= {"format": "open_ended", "options": [], "answer": "Person 0 looks."}
     found = load(written(tmp_path / "b.json", [GRASP, tree]))
     assert len(found.items) == 1 and sum(found.left_out.values()) == 1
     with pytest.raises(FormatError, match="no item that can be scored .1 open-ended"):
@@ -145,9 +145,9 @@ def test_daily_omni_and_worldsense(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("tree", "sentence"),
     [
-        ([GRASP | {"qa": GRASP["qa"] | {"answer": "E"}}], "the answer is E, the options are A to D"),  # type: ignore[operator]
-        ([GRASP | {"qa": GRASP["qa"] | {"answer": None}}], "the answer is nothing"),  # type: ignore[operator]
-        ([GRASP | {"qa": GRASP["qa"] | {"category": "T9"}}], "'T9' is not a code of the data scheme"),  # type: ignore[operator]
+        ([GRASP | {"qa": GRASP["qa"] | {"answer": "E"}}], "the answer is E, the options are A to D"),
+        ([GRASP | {"qa": GRASP["qa"] | {"answer": None}}], "the answer is nothing"),
+        ([GRASP | {"qa": GRASP["qa"] | {"category": "T9"}}], "'T9' is not a code of the data scheme"),
         ([GRASP, GRASP], "The id g1|id .*g1 is there twice"),
         ([MMSI | {"answer_idx": 3}], "answer_idx: expected a whole number from 0 to 2, found 3"),
         ([MMSI | {"answer": "P0"}], 'answer_idx is the choice C, answer is "P0"'),
@@ -184,5 +184,5 @@ def test_the_hash_knows_keys_and_no_order(tmp_path: Path) -> None:
     first, second = GRASP, GRASP | {"id": "g2"}
     hash = load(written(tmp_path / "a.json", [first, second])).sha256()
     assert load(written(tmp_path / "b.json", [second, first])).sha256() == hash
-    changed = GRASP | {"id": "g2", "qa": GRASP["qa"] | {"answer": "A"}}  # type: ignore[operator]
+    changed = GRASP | {"id": "g2", "qa": GRASP["qa"] | {"answer": "A"}}
     assert load(written(tmp_path / "c.json", [first, changed])).sha256() != hash

@@ -21,7 +21,7 @@ from tests.ml.evaluation.samples import DAILY, GRASP, bench, item, written
 
 
 def grasp(id: str, answer: str, game: str, category: str = "T1") -> dict[str, Any]:
-    qa = {**GRASP["qa"], "answer": answer, "category": category}  # type: ignore[dict-item]
+    qa = {**GRASP["qa"], "answer": answer, "category": category}
     return GRASP | {"id": id, "video_name": game, "clip_file": f"{id}.mp4", "qa": qa}
 
 
@@ -76,7 +76,7 @@ def test_the_log_is_one_that_lmms_eval_leaves_and_can_be_scored_by_its_functions
     exec(lmms_eval.utils(), functions)
     scores = []
     for sample, one in zip(samples, ITEMS, strict=True):
-        doc = {"options": one["qa"]["options"], "answer": sample["target"], "category": "x", "difficulty": "y"}  # type: ignore[index]
+        doc = {"options": one["qa"]["options"], "answer": sample["target"], "category": "x", "difficulty": "y"}
         scores.append(functions["process_results"](doc, [sample["resps"][0][0]])["accuracy"]["score"])
     assert scores == [sample["accuracy"]["score"] for sample in samples] == [1, 1, 1] + [0] * 9
     whole = json.loads((out / "lmms_eval" / logs[0]).read_text())
@@ -132,7 +132,7 @@ def test_controlled_items_are_written_without_keys(tmp_path: Path) -> None:
     assert main([*plain, "--control", "permuted-tags", "--seed", "3", "--write-items", str(out)]) == 0
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     assert len(rows) == 12 and not any({"key", "answer", "answer_text"} & set(row) for row in rows)
-    assert rows[0]["question"] != ITEMS[0]["qa"]["question"]  # type: ignore[index]
+    assert rows[0]["question"] != ITEMS[0]["qa"]["question"]
 
 
 # --- going on --------------------------------------------------------------------------------------------------------

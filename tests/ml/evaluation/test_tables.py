@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from ml.rewards.rows import Truth
 from tests.ml.evaluation.samples import GAZE, item
 
 
-def said(id: str, text: str = "", *, error: str | None = None, **more: object) -> Scored:
+def said(id: str, text: str = "", *, error: str | None = None, **more: Any) -> Scored:
     return scored(item(id, **more), Reply(id, text, error=error))
 
 
@@ -92,9 +93,9 @@ def test_a_whole_benchmark_is_quick() -> None:
 # --- grounded participants -------------------------------------------------------------------------------------------
 
 
-def reply(named: str, letter: str = "B", **more: object) -> Scored:
+def reply(named: str, letter: str = "B", **more: Any) -> Scored:
     """A reply to an item that asks about Person 0, with Persons 0 and 2 in its one event."""
-    told: dict[str, object] = {"events": (GAZE,)}
+    told: dict[str, Any] = {"events": (GAZE,)}
     text = f"<think>Person 9 is here. <gaze>{named}</gaze></think><answer>{letter}</answer>"
     return said(f"g{named}{letter}{more}", text, **(told | more))
 

@@ -25,7 +25,7 @@ def test_means_are_those_of_repeating_the_drawn_clusters() -> None:
             inside = rows[GROUPS[rows] == group]
             assert found.mean[k, group] == pytest.approx(VALUES[inside].mean(axis=0))
     for group in range(3):
-        inside = group == GROUPS
+        inside = np.equal(GROUPS, group)
         assert found.whole[group] == pytest.approx(VALUES[inside].mean(axis=0))
         assert (found.n[group], found.clusters[group]) == (inside.sum(), len(set(CLUSTERS[inside])))
 
