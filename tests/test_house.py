@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {"torch", "transformers", "onnxruntime", "cv2", "av", "scenedetect", "onnx"}
 LIGHT_ML = {"social", "questions", "text", "rewards", "statistics", "formats", "progress", "endpoint", "evidence"}
 # `ml` parts that only name errors and packages, so that a worker or a command can explain them
+COMMANDS_ONLY = {"evidence_folder.py"}  # reads Parquet
 STUDIO_ML = LIGHT_ML | {"media", "weights"}
 
 
@@ -76,6 +78,44 @@ def test_the_web_process_loads_no_heavy_package() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
     assert not (HEAVY | {"pyarrow", "scipy", "lap"}) & set(done.stdout.split())
+
+
+def test_what_pages_need_of_ml_needs_no_extra() -> None:
+    """Whatever of `ml` the web process imports, be it inside a function, loads with the base dependencies alone."""
+    wanted = {
+        name
+        for path in modules("webapp")
+        if "studio" not in path.parts and path.name not in COMMANDS_ONLY
+        for name in imports(path)
+        if name.startswith("ml.") and (ROOT / f"{name.replace('.', '/')}.py").exists()
+    }
+    wanted -= {"ml.social.matching", "ml.social.relink"}  # deriving and accepting: done by workers and commands
+    assert "ml.formats.coco_rle" in wanted and len(wanted) > 20
+    script = (
+        f"import sys, importlib; sys.modules.update(dict.fromkeys({sorted(extras())}))\n"
+        f"for name in {sorted(wanted)}: importlib.import_module(name)\n"
+        "import numpy as np; from ml.formats import coco_rle as rle; mask = np.eye(3, dtype=bool)\n"
+        "assert (rle.decode(rle.encode(mask), (3, 3)) == mask).all()"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+
+
+def extras() -> set[str]:
+    """Names under which the packages of the extras perception and ml are imported, those of the base left out."""
+    import tomllib
+    from importlib.metadata import packages_distributions
+
+    told = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    base = {name_of(line) for line in told["dependencies"]}
+    optional = {name_of(line) for extra in ("perception", "ml") for line in told["optional-dependencies"][extra]} - base
+    own = {top for top, homes in packages_distributions().items() if optional & {name_of(home) for home in homes}}
+    return own | HEAVY | {"pyarrow"}
+
+
+def name_of(line: str) -> str:
+    """The package of a requirement, as it is compared."""
+    return re.split(r"[\[=<>;]", line)[0].strip().lower().replace("_", "-")
 
 
 def test_there_is_exactly_one_opencv() -> None:
