@@ -96,6 +96,20 @@ def test_what_was_found_elsewhere_is_there_once_and_needs_no_work(video: Video, 
     assert Job.objects.get(id=job.id).result["responses"] == 0
 
 
+def test_a_folder_made_with_an_endpoint_comes_in_where_there_is_none(
+    video: Video, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SIGHTLINE_ENDPOINT_URL", "SIGHTLINE_ENDPOINT_MODEL"):
+        monkeypatch.delenv(name, raising=False)
+    folder = folder_of(video, tmp_path / "out")
+    run_json = json.loads((folder / "run.json").read_text())
+    run_json["plan"]["summariser"]["name"] = "endpoint"
+    (folder / "run.json").write_text(json.dumps(run_json))
+    made = evidence_folder.import_folder(folder=folder, project=video.project)
+    assert made.audit.summariser == "endpoint" and Response.objects.get().state == "done"
+    assert services.request_audit(audit=made.audit, user=None).state == "queued"  # nothing waits for the endpoint
+
+
 def test_a_folder_that_does_not_fit_says_why_and_leaves_nothing(video: Video, tmp_path: Path) -> None:
     other = folder_of(video, tmp_path / "other", run="0" * 64)
     with pytest.raises(FormatError, match="another perception run"):

@@ -78,6 +78,17 @@ def test_a_fault_names_file_and_line_and_leaves_nothing_behind(
     assert not Audit.objects.exists() and not Response.objects.exists()
 
 
+def test_a_summariser_that_is_not_set_up_is_refused_before_anything_is_made(
+    place: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SIGHTLINE_SUMMARISER_MODEL", raising=False)
+    with pytest.raises(Refused, match="name it in SIGHTLINE_SUMMARISER_MODEL"):
+        bring(place, ROW, summariser="local")
+    assert not Audit.objects.exists()
+    monkeypatch.setenv("SIGHTLINE_SUMMARISER_MODEL", "/somewhere")
+    assert bring(place, ROW, summariser="local").audit.summariser == "local"
+
+
 def test_the_page_imports_what_was_uploaded_and_starts_it(
     place: SimpleNamespace, as_user: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
