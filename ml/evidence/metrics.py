@@ -47,7 +47,11 @@ MEASURES: dict[str, tuple[str, str]] = {
     "uniqueness": ("One referent", "phrases for one thing that were found, with one candidate"),
     "fragments": ("Fragments per subject", "identities given to each thing found; 1 is best"),
     "coverage": ("Load-bearing coverage", "load-bearing claims that could be checked"),
-    "deletion": ("Answer changes when the evidence is hidden", "responses asked again with the masks blanked out"),
+    "deletion": (
+        "Answer changes when the evidence is hidden",
+        "questions put again, the masks of supported claims blanked out, to the connected model, which need not be the "
+        "audited one",
+    ),
     "deletion_control": ("… when as much elsewhere is hidden", "the same responses with another region blanked out"),
     "iou": ("Mask overlap", "IoU of the grounder's masks with those that people corrected"),
 }  # fmt: skip

@@ -193,15 +193,16 @@ class Home:
 
     video: Video
     seconds: NDArray[np.float64] = field(init=False)
+    roots: Mapping[str, str] = field(init=False)
     ids: Mapping[int, str] = field(init=False)
     clips: list[Clip] = field(init=False)
 
     def __post_init__(self) -> None:
         seconds = frame_seconds(self.video)
         self.seconds = seconds - seconds[0]
-        roots = roots_of(self.video)  # the number of somebody merged stays theirs
+        self.roots = roots_of(self.video)  # number and id of somebody merged stay theirs
         rows = Person.objects.filter(video=self.video).values_list("number", "id")
-        self.ids = {number: roots[str(id)] for number, id in rows}
+        self.ids = {number: self.roots[str(id)] for number, id in rows}
         self.clips = list(Clip.objects.filter(video=self.video, ready=True).order_by("created"))
 
     def span(self, start_s: float | None, end_s: float | None) -> tuple[int, int]:
@@ -218,8 +219,8 @@ class Home:
         return {tag_of(tag): self._person(tag, value) for tag, value in person_map.items()}
 
     def _person(self, tag: Any, value: Any) -> str:
-        if isinstance(value, str) and value in self.ids.values():
-            return value
+        if isinstance(value, str) and value in self.roots:
+            return self.roots[value]
         numbers = NUMBER.findall(str(value)) if isinstance(value, int | str) and not isinstance(value, bool) else []
         if len(numbers) == 1 and int(numbers[0]) in self.ids:
             return self.ids[int(numbers[0])]

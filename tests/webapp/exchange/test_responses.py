@@ -78,6 +78,13 @@ def test_a_fault_names_file_and_line_and_leaves_nothing_behind(
     assert not Audit.objects.exists() and not Response.objects.exists()
 
 
+def test_number_and_id_of_somebody_merged_stay_theirs(place: SimpleNamespace) -> None:
+    first, second = place.persons[:2]
+    type(second).objects.filter(id=second.id).update(merged_into=first)
+    made = bring(place, ROW | {"person_map": {"1": second.number, "2": str(second.id), "3": first.number}})
+    assert made.audit.responses.get().person_map == dict.fromkeys("123", str(first.id))
+
+
 def test_a_summariser_that_is_not_set_up_is_refused_before_anything_is_made(
     place: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
