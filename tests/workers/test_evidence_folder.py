@@ -110,6 +110,25 @@ def test_a_folder_made_with_an_endpoint_comes_in_where_there_is_none(
     assert services.request_audit(audit=made.audit, user=None).state == "queued"  # nothing waits for the endpoint
 
 
+def test_verdicts_name_persons_not_tracks(video: Video, tmp_path: Path) -> None:
+    made_of = folder_of(video, tmp_path / "out")
+    person = {t.track: t.person.number for t in video.run.tracklets.select_related("person")}  # type: ignore[union-attr]
+    video.persons.filter(number=person[3]).update(number=30)  # so that track and person differ
+    path = made_of / "verdicts.jsonl"
+    first, second = (json.loads(line) for line in path.read_text().splitlines())
+    second |= {
+        "verdict": "wrong_person", "rule": "on_another", "sentence": "“dog” was found on Person 3, not on Person 8.",
+        "numbers": {"span": [0, 200], "queries": {"phrase-1": {"persons": [-1, 3], "any_in": 4}}},
+    }  # fmt: skip
+    path.write_text(json.dumps(first) + "\n" + json.dumps(second) + "\n")
+    told = made_of / "responses.jsonl"
+    told.write_text(json.dumps(json.loads(told.read_text()) | {"person_map": {"8": 2}}) + "\n")
+    evidence_folder.import_folder(folder=made_of, project=video.project)
+    verdict = MachineVerdict.objects.get(claim__name="c2")
+    assert verdict.sentence == "“dog” was found on track 3 of the run, not on Person 8."  # 8 is a printed tag
+    assert verdict.numbers["queries"] == {"phrase-1": {"persons": [-1, 30], "any_in": 4}}
+
+
 def test_a_folder_that_does_not_fit_says_why_and_leaves_nothing(video: Video, tmp_path: Path) -> None:
     other = folder_of(video, tmp_path / "other", run="0" * 64)
     with pytest.raises(FormatError, match="another perception run"):

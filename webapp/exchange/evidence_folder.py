@@ -38,6 +38,7 @@ from webapp.tracks.models import Person
 Row = dict[str, Any]
 GROUNDINGS = "groundings"
 LONGEST_RULE = 60
+OTHERS = ("on_another", "stated_of_another")  # rules whose sentence may name somebody without a tag
 NAME = re.compile(r"r\d{1,9}")  # of a response's masks file
 
 
@@ -168,11 +169,31 @@ class Home:
             lengths[number] += end - start
         return self.ids.get(max(lengths, key=lambda n: (lengths[n], -n))) if lengths else None
 
+    def number(self, track: int) -> int | None:
+        """Number of the person who has most of a track."""
+        owner = self.person(track)
+        return next((number for number, id in self.ids.items() if id == owner), None)
+
     def query(self, query: Query) -> Query:
         """The query with a person's number in the place of a track."""
-        owner = None if query.person is None else self.person(query.person)
-        numbers = {id: number for number, id in self.ids.items()}
-        return replace(query, person=numbers[owner]) if owner is not None else query
+        number = None if query.person is None else self.number(query.person)
+        return query if number is None else replace(query, person=number)
+
+    def told(self, numbers: Any) -> Any:
+        """A verdict's numbers with persons in the place of tracks; a track that is nobody's is -1, as where a mask lies
+        on nobody."""
+        if not self.spans or not isinstance(numbers, dict):
+            return numbers
+        found = {name: self.told(value) for name, value in numbers.items()}
+        if isinstance(found.get("persons"), list):
+            found["persons"] = sorted({self._plain(track) for track in found["persons"]})
+        if isinstance(found.get("instead_roles"), list):
+            found["instead_roles"] = [[role, self._plain(track)] for role, track in found["instead_roles"]]
+        return found
+
+    def _plain(self, track: Any) -> int:
+        number = self.number(track) if isinstance(track, int) else None
+        return -1 if number is None else number
 
     def numbers(self, masks: Masks) -> Masks:
         """The masks with person numbers in the place of tracks."""
@@ -192,7 +213,7 @@ def draft_of(row: Row, home: Home, found: Folder) -> Draft:
     start, end = row["clip_frames"]
     if not 0 <= start < end <= home.video.frames:
         raise FormatError(f"{found.path}: the clip of response {row['id']!r} does not lie in the video.")
-    tags = {tag_of(tag): int(tag_of(value)) for tag, value in row["person_map"].items()}
+    tags = printed(row)
     if not tags and row["rendering"] != "clean":
         tags = {str(track): track for track in home.spans}
     people = {tag: person for tag, track in tags.items() if (person := home.person(track)) is not None}
@@ -220,6 +241,11 @@ def draft_of(row: Row, home: Home, found: Folder) -> Draft:
             **({"deletion": found.deletions.get(row["id"])} if found.plan.get("asker") else {}),
         },
     )
+
+
+def printed(row: Row) -> dict[str, int]:
+    """Track by printed tag, where a response says so."""
+    return {tag_of(tag): int(tag_of(value)) for tag, value in row["person_map"].items()}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -253,20 +279,26 @@ def adopt(response: Response, row: Row, home: Home, found: Folder) -> None:
     about = {"grounder": found.plan["grounder"], "run": str(home.video.run_id), "video": home.video.blob_id}
     for claim in package.claims:
         line = lines[claim.id]
-        told = judged_of(line, found)
+        told = judged_of(line, found, home, printed(row))
         kept = found_of(response, claim.id, line, masks, about, home)
         recording.keep_claim(response_id=response.id, name=claim.id, found=kept, judged=told)
     recording.keep_response(response_id=response.id)
 
 
-def judged_of(line: Row, found: Folder) -> Judged:
-    """The verdict of a line. Its sentence and numbers name persons by the run's tracks, which is noted. Raises
-    FormatError for what is none."""
+def judged_of(line: Row, found: Folder, home: Home, tags: Mapping[str, int]) -> Judged:
+    """The verdict of a line, its numbers with persons in the place of tracks. Its sentence names people by their tags;
+    somebody without one is there by the run's track, which it then says. Raises FormatError for what is none."""
     name, rule, sentence, numbers = (line[part] for part in ("verdict", "rule", "sentence", "numbers"))
     texts = isinstance(rule, str) and len(rule) <= LONGEST_RULE and isinstance(sentence, str)
     if name not in MACHINE_VERDICTS or not texts or not isinstance(numbers, dict):
         raise FormatError(f"{found.path}: claim {line['claim']!r} of {line['response']!r} has no verdict of ours.")
-    return Judged(name, rule, sentence, numbers, {"rules": found.plan.get("rules", {}), "persons": "tracks of the run"})
+    if tags and rule.endswith(OTHERS):
+
+        def named(match: re.Match[str]) -> str:
+            return match[0] if match[1] in tags else f"track {match[1]} of the run"
+
+        sentence = re.sub(r"Person (\d+)", named, sentence)
+    return Judged(name, rule, sentence, home.told(numbers), {"rules": found.plan.get("rules", {})})
 
 
 def found_of(response: Response, name: str, line: Row, masks: Masks | None, about: Row, home: Home) -> Found | None:
