@@ -6,10 +6,8 @@ Blind by default, see `webapp.audit.queries`. Conflicts are answered with 409 an
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -153,17 +151,10 @@ def import_responses(request: UserRequest, slug: str, form: Form[ImportIn]) -> d
     file = request.FILES.get("file")
     if not isinstance(file, UploadedFile):
         raise Refused("Choose a file of responses.", "file")
-    with tempfile.TemporaryDirectory(prefix="sightline-") as folder:
-        path = Path(folder) / responses.copy_name(file.name or "")
-        with path.open("wb") as copy:
-            for piece in file.chunks():
-                copy.write(piece)
-        try:
-            made = responses.import_file(
-                path=path, shown=file.name or "", project=project, user=request.user, **form.dict()
-            )
-        except FormatError as error:
-            raise Refused(str(error), "file") from error
+    try:
+        made = responses.import_upload(file=file, project=project, user=request.user, **form.dict())
+    except FormatError as error:
+        raise Refused(str(error), "file") from error
     job = services.request_audit(audit=made.audit, user=request.user) if made.made else None
     row = queries.audit_row(made.audit, request.user, role_in(request.user, project.id) or "viewer")
     return {"audit": row, "made": made.made, "known": made.known, **_told(job)}

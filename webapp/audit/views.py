@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
-from pathlib import Path
 from typing import Any, cast
 
 from django.contrib import messages
@@ -93,12 +91,7 @@ def produce(request: HttpRequest, slug: str) -> HttpResponse:
 def _imported(request: HttpRequest, project: Project, wanted: dict[str, Any]) -> HttpResponse:
     user = cast(User, request.user)
     file: UploadedFile = wanted.pop("file")
-    with tempfile.TemporaryDirectory(prefix="sightline-responses-") as folder:
-        path = Path(folder) / responses.copy_name(file.name or "")
-        with path.open("wb") as copy:
-            for chunk in file.chunks():
-                copy.write(chunk)
-        done = responses.import_file(path=path, shown=file.name or "", project=project, user=user, **wanted)
+    done = responses.import_upload(file=file, project=project, user=user, **wanted)
     known = f" {done.known} were there already." if done.known else ""
     messages.success(request, f"{done.made} response{'s are' if done.made != 1 else ' is'} in.{known}")
     _start(request, done.audit, user)

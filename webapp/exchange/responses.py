@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import numpy as np
+from django.core.files.uploadedfile import UploadedFile
 from django.utils.text import get_valid_filename
 from numpy.typing import NDArray
 
@@ -36,6 +38,7 @@ from webapp.tracks.models import Person
 from webapp.tracks.queries import roots_of
 
 SUFFIXES = (".jsonl", ".ndjson", ".json")
+LARGEST_UPLOAD = 256 << 20  # bytes that a page reads in while somebody waits
 
 
 def copy_name(name: str) -> str:
@@ -43,6 +46,21 @@ def copy_name(name: str) -> str:
     nothing is read as JSON lines."""
     plain = get_valid_filename(PurePosixPath(name.replace("\\", "/")).name[-100:] or "responses")
     return plain if PurePosixPath(plain).suffix.lower() in SUFFIXES else f"{plain}.jsonl"
+
+
+def import_upload(*, file: UploadedFile, project: Project, user: User, **wanted: Any) -> Made:
+    """Bring an uploaded file of responses in, as `import_file`. Raises FormatError and Refused, naming file and place."""
+    if (file.size or 0) > LARGEST_UPLOAD:
+        raise Refused(
+            f"A page takes files of up to {LARGEST_UPLOAD >> 20} MB; a larger one is brought in by manage.py audit.",
+            "file",
+        )
+    with tempfile.TemporaryDirectory(prefix="sightline-responses-") as folder:
+        path = Path(folder) / copy_name(file.name or "")
+        with path.open("wb") as copy:
+            for piece in file.chunks():
+                copy.write(piece)
+        return import_file(path=path, shown=file.name or "", project=project, user=user, **wanted)
 
 
 def import_file(

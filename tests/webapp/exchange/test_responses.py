@@ -110,3 +110,6 @@ def test_the_page_imports_what_was_uploaded_and_starts_it(
     refused = client.post(address, {"file": bad})
     assert refused.status_code == 422 and "mine.jsonl" in refused.json()["error"]
     assert "sightline-" not in refused.json()["error"]  # no path of this machine
+    monkeypatch.setattr(responses, "LARGEST_UPLOAD", 100)
+    refused = client.post(address, {"file": SimpleUploadedFile("mine.jsonl", b" " * 101)})
+    assert refused.status_code == 422 and "is brought in by manage.py audit" in refused.json()["error"]
