@@ -49,7 +49,7 @@ def copy_name(name: str) -> str:
 
 
 def import_upload(*, file: UploadedFile, project: Project, user: User, **wanted: Any) -> Made:
-    """Bring an uploaded file of responses in, as `import_file`. Raises FormatError and Refused, naming file and place."""
+    """Bring an uploaded file of responses in, as `import_file` does. Raises FormatError and Refused."""
     if (file.size or 0) > LARGEST_UPLOAD:
         raise Refused(
             f"A page takes files of up to {LARGEST_UPLOAD >> 20} MB; a larger one is brought in by manage.py audit.",
