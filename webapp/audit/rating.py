@@ -23,6 +23,7 @@ from webapp.accounts.models import User
 from webapp.audit.models import Audit, AuditAdjudication, Claim, HumanVerdict, MachineVerdict, Rating, Response, Verdict
 from webapp.audit.models import Relevance as Relevances
 from webapp.audit.services import need_open
+from webapp.bench.answering import has_seen
 from webapp.bench.checks import storable
 from webapp.lib.errors import Refused, Stale
 
@@ -63,7 +64,7 @@ def next_response(*, audit: Audit, user: User) -> Rating | None:
     nothing is left for them."""
     with transaction.atomic():
         _queue_up(audit.id)
-        need_open(Audit.objects.get(id=audit.id))
+        hold_open(audit.id)
         held = _held(audit, user)
         if held is not None:
             return held
@@ -75,7 +76,7 @@ def take(*, response: Response, user: User) -> Rating:
     """A place at this very response. Raises Refused when it has none for this person."""
     with transaction.atomic():
         _queue_up(response.audit_id)
-        need_open(Audit.objects.get(id=response.audit_id))
+        hold_open(response.audit_id)
         mine = Rating.objects.filter(response=response, user=user).first()
         if mine is not None and (mine.completed or mine.until > timezone.now()):
             return mine
@@ -140,10 +141,11 @@ def seat_of(response: Response, user: User) -> Rating | None:
 def need_seat(response: Response, user: User) -> Rating:
     """The person's living place, prolonged. Call inside `atomic`. Raises Refused without one.
 
-    One that ran out is theirs again while nobody else has taken it. The video is held first, as deletions lock it.
+    One that ran out is theirs again while nobody else has taken it; one whose key they saw since is lost. The video is
+    held first, as deletions lock it.
     """
     hold_video(response.video_id)
-    need_open(Audit.objects.get(id=response.audit_id))
+    hold_open(response.audit_id)
     now = timezone.now()
     if Rating.objects.filter(response=response, user=user, completed=None, until__lte=now).exists():
         _queue_up(response.audit_id)  # before its row is locked, as those who hand out places do
@@ -152,6 +154,8 @@ def need_seat(response: Response, user: User) -> Rating:
         raise Refused("This response is not yours to rate; take the next one.", "response")
     if mine.completed is not None:
         raise Refused("You have completed this response: what you said of it stays.", "response")
+    if response.question is not None and has_seen(response.question, user):
+        raise Refused("You have seen the key of this question, so this response is not yours to rate.", "response")
     if mine.until <= now and not has_place(response, user):
         raise Refused("Your time for this response ran out and somebody else has it now.", "response")
     mine.until = now + LEASE
@@ -165,6 +169,14 @@ def hold_video(video_id: UUID) -> None:
         cursor.execute("SELECT 1 FROM library_video WHERE id = %s FOR KEY SHARE", [video_id])
         if cursor.fetchone() is None:
             raise Refused("This video is gone.", "video")
+
+
+def hold_open(audit_id: UUID) -> None:
+    """Keep the audit open, with the raters it has, until the transaction ends; raters do not wait for each other.
+    Raises Refused when it is finished."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1 FROM audit_audit WHERE id = %s FOR KEY SHARE", [audit_id])
+    need_open(Audit.objects.get(id=audit_id))
 
 
 def complete(*, response: Response, user: User) -> Rating:
@@ -402,7 +414,7 @@ def adjudicate(
         known = AuditAdjudication.objects.filter(claim=locked).first()
         if known is not None and known.id == id and known.user_id == user.pk:
             return known
-        need_open(locked.response.audit)
+        hold_open(locked.response.audit_id)
         if not may_adjudicate(locked, user):
             raise Refused("You rated this response yourself: a third person decides.", "claim")
         if known is not None or not is_disputed(locked):

@@ -18,13 +18,15 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from ml.evidence.package import Package as Made
 from webapp.audit.models import Audit, Claim, Grounding, MachineVerdict, Package, Reprompt, Response
+from webapp.audit.rating import hold_open
 from webapp.audit.services import NAMESPACE, stored
 from webapp.jobs.models import Job
+from webapp.lib.errors import Refused
 from webapp.library.models import Video
 
 
 class Gone(Exception):
-    """The response, or what of it was to be written, is gone with its video."""
+    """The response, or what of it was to be written, is gone with its video, or its audit is finished."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +56,7 @@ class Judged:
 
 @contextmanager
 def _of(response_id: UUID) -> Iterator[Response]:
-    """The response's row, locked after its video's. Raises Gone."""
+    """The response's row, locked after its video's; nothing of a finished audit changes. Raises Gone."""
     with transaction.atomic():
         video = Response.objects.filter(id=response_id).values_list("video", flat=True).first()
         if video is None or not Video.objects.select_for_update(no_key=True).filter(id=video).exists():
@@ -62,6 +64,10 @@ def _of(response_id: UUID) -> Iterator[Response]:
         row = Response.objects.select_for_update(of=("self",)).filter(id=response_id).first()
         if row is None:
             raise Gone
+        try:
+            hold_open(row.audit_id)
+        except Refused as finished:
+            raise Gone from finished
         yield row
 
 
@@ -85,10 +91,10 @@ def keep_package(
         Package.objects.update_or_create(
             response=response,
             defaults={
-                "tree": dict(tree),
-                "provenance": dict(provenance),
+                "tree": stored(tree),
+                "provenance": stored(provenance),
                 "language": made.language,
-                "raw": made.raw,
+                "raw": stored(made.raw),
             },
         )
         Claim.objects.bulk_create(
@@ -101,7 +107,7 @@ def keep_package(
                     type=one.type,
                     load_bearing=one.load_bearing,
                     groundable=one.groundable,
-                    body=asdict(one),
+                    body=stored(asdict(one)),
                     window=list(windows[one.id]) if one.id in windows else None,
                 )
                 for position, one in enumerate(made.claims, 1)
@@ -109,7 +115,7 @@ def keep_package(
         )
         mended = [sentence for sentence in made.repairs if sentence not in response.repairs]
         if mended:
-            response.repairs = [*response.repairs, *mended]
+            response.repairs = stored([*response.repairs, *mended])
             response.save(update_fields=["repairs"])
 
 
@@ -173,11 +179,14 @@ def keep_deletion(*, response_id: UUID, record: Mapping[str, Any]) -> None:
 
 
 def fail_response(*, response_id: UUID, error: str, raw: str = "") -> None:
-    """Say why nothing can be made of a response, and keep the summariser's own output. Raises Gone."""
+    """Say why nothing can be made of a response, and keep the summariser's own output. One that raters have stays
+    theirs. Raises Gone."""
     with _of(response_id) as response:
         if raw and not Package.objects.filter(response=response).exclude(tree={}).exists():
-            Package.objects.update_or_create(response=response, defaults={"raw": raw, "tree": {}})
-        response.state, response.error = Response.State.FAILED, error
+            Package.objects.update_or_create(response=response, defaults={"raw": stored(raw), "tree": {}})
+        if response.state != Response.State.DONE:
+            response.state = Response.State.FAILED
+        response.error = stored(error)
         response.save(update_fields=["state", "error"])
 
 

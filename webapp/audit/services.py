@@ -9,7 +9,9 @@ response, claim.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid5
@@ -34,6 +36,8 @@ GROUNDERS = ("embedded", "sam3", "sam3-official")
 MOST_RESPONSES = 100_000
 MOST_TEXT = 100_000  # characters of one reply
 MOST_NAME = 120
+WORK = ("audit", "respond", "reprompt")  # kinds of jobs that write into an open audit
+UNSTORABLE = re.compile("[\0\ud800-\udfff]")  # models write such characters, also escaped in JSON
 OWN_COLUMNS = ("video", "clip", "question")
 NAMESPACE = UUID("4c4f6a1e-7f1c-4f0b-9f5d-2a8d2f0d6b11")
 
@@ -207,10 +211,13 @@ def _row(audit: Audit, position: int, draft: Draft) -> Response:
 
 
 def stored(value: Any) -> Any:
-    """Mappings and tuples as JSON columns have them."""
+    """Mappings, tuples and texts as columns have them: what no column holds in a text, a NUL or half a character, is
+    one U+FFFD, so that spans still hold."""
+    if isinstance(value, str):
+        return UNSTORABLE.sub("\ufffd", value)
     if isinstance(value, Mapping):
-        return dict(value)
-    return list(value) if isinstance(value, list | tuple) else value
+        return {stored(key): stored(one) for key, one in value.items()}
+    return [stored(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -218,7 +225,8 @@ def stored(value: Any) -> Any:
 
 
 def configure(*, audit: Audit, user: User, version: int, changes: Mapping[str, Any]) -> Audit:
-    """Change `name` or `raters`. Fewer raters than places taken is refused. Raises Refused, Stale."""
+    """Change `name` or `raters`. Fewer raters than places taken, also by somebody who rates just now, is refused.
+    Raises Refused, Stale."""
     with transaction.atomic():
         locked = locked_audit(audit.id, version=version)
         need_open(locked)
@@ -227,10 +235,10 @@ def configure(*, audit: Audit, user: User, version: int, changes: Mapping[str, A
                 locked.name = checked_name(value)
             elif name == "raters":
                 check_choices(summariser=locked.summariser, grounder=locked.grounder, raters=value)
-                most = _most_completed(locked)
-                if value < most:
-                    raise Refused("A response was rated by more people than that already.", "raters")
-                if value > locked.raters and most >= locked.raters:
+                done = Q(ratings__completed__isnull=False)
+                if value < _most_places(locked, done | Q(ratings__until__gt=timezone.now())):
+                    raise Refused("A response was rated by more people than that already, or is just now.", "raters")
+                if value > locked.raters and _most_places(locked, done) >= locked.raters:
                     raise Refused(
                         "A response is rated by all already; third persons may have seen what they said.", "raters"
                     )
@@ -242,8 +250,9 @@ def configure(*, audit: Audit, user: User, version: int, changes: Mapping[str, A
         return locked
 
 
-def _most_completed(audit: Audit) -> int:
-    counted = Response.objects.filter(audit=audit).annotate(n=Count("ratings", Q(ratings__completed__isnull=False)))
+def _most_places(audit: Audit, which: Q) -> int:
+    """How many such places the response has that has most of them."""
+    counted = Response.objects.filter(audit=audit).annotate(n=Count("ratings", which))
     return counted.aggregate(most=Max("n"))["most"] or 0
 
 
@@ -262,7 +271,8 @@ def need_open(audit: Audit) -> None:
 
 
 def finish(*, audit: Audit, user: User, version: int, force: bool = False) -> Audit:
-    """End the audit: everything is shown to everybody, nothing changes any more, and its report is made.
+    """End the audit: everything is shown to everybody, nothing changes any more, and its report is made. Work of it
+    that waits or runs is cancelled.
 
     Refused, with what is missing, while responses wait for raters or claims for an adjudicator, unless `force`.
     """
@@ -278,7 +288,15 @@ def finish(*, audit: Audit, user: User, version: int, force: bool = False) -> Au
         locked.version += 1
         locked.save()
         request_report(audit=locked, user=user)
-        return locked
+    _cancel_work(locked, user)
+    return locked
+
+
+def _cancel_work(audit: Audit, user: User | None) -> None:
+    """Stop what would write into a finished audit. By itself it is turned away there (`recording`)."""
+    for job in Job.objects.filter(kind__in=WORK, state__in=jobs.LIVE, parameters__audit=str(audit.id)):
+        with suppress(jobs.JobError):  # over meanwhile
+            jobs.cancel(job=job, user=user)
 
 
 def _missing(audit: Audit) -> list[str]:

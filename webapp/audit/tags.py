@@ -7,7 +7,7 @@ from typing import Any
 
 from ml.formats.errors import FormatError
 
-NUMBER = re.compile(r"\d+")
+NUMBER = re.compile(r"(?<!\d)\d{1,18}(?!\d)")  # Python reads no number of thousands of digits
 
 
 def tag_of(tag: Any) -> str:
