@@ -10,6 +10,7 @@ import hashlib
 import io
 import os
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,63 +25,37 @@ PREFILL = "<think>\n"  # with reasoning the reply is begun with it, as in the re
 HASHED = 1 << 20  # bytes of a weights file from either end that enter the folder's fingerprint
 
 
-class LocalModel:
-    """One model, loaded with the first item. bfloat16 on a GPU, float32 without one."""
+class Weights:
+    """A model's folder: loaded with the first reply. bfloat16 on a GPU, float32 without one."""
 
-    def __init__(self, folder: Path, asking: Asking) -> None:
+    def __init__(self, folder: Path) -> None:
         absent = torchside.missing()
         if absent:
             raise torchside.MissingPackages(
                 f"A model folder needs {' and '.join(absent)}; install them with `make ml`."
             )
-        self.folder, self.asking = folder, asking
+        self.folder = folder
         self.loaded: tuple[Any, Any] | None = None
 
     def describe(self) -> dict[str, Any]:
         return {"kind": "folder", "name": self.folder.resolve().name, "fingerprint": fingerprint(self.folder)}
 
-    def answer(self, item: Item) -> Reply:
-        pictures = looked(self.asking, item)
-        if isinstance(pictures, str):
-            return Reply(item.id, error=pictures)
-        told: dict[str, Any] = {"frames": len(pictures), "prompt": self.asking.words(item, pictures)}
-        began = time.monotonic()
-        try:
-            text, finish = self.generate(item, pictures)
-        except Exception as error:
-            if not out_of_memory(error):
-                raise
-            self.free()
-            return Reply(item.id, error=f"{NO_MEMORY} ({len(pictures)} pictures).", **told)
-        seconds = round(time.monotonic() - began, 3)
-        return Reply(item.id, prompts.closed(text), seconds=seconds, finish=finish, **told)
-
     def close(self) -> None:
         self.loaded = None
 
-    def messages(self, item: Item, pictures: list[Shown]) -> list[dict[str, Any]]:
-        """The conversation, with placeholders for the pictures."""
-        parts: list[dict[str, Any]] = []
-        for one in pictures:
-            parts += [{"type": "text", "text": f"<{one.second:.1f} seconds>"}, {"type": "image"}]
-        parts.append({"type": "text", "text": self.asking.task(item, pictures)})
-        told = [{"type": "text", "text": prompts.system(item)}]
-        return [{"role": "system", "content": told}, {"role": "user", "content": parts}]
-
-    def generate(self, item: Item, pictures: list[Shown]) -> tuple[str, str]:
-        """The reply and why it ended ("stop" or "length")."""
+    def said(
+        self, messages: list[dict[str, Any]], pictures: Sequence[Shown], *, reasoning: bool, most: int
+    ) -> tuple[str, str]:
+        """The reply to messages with as many placeholders as pictures, and why it ended ("stop" or "length")."""
         from PIL import Image
 
         torch, _ = torchside.load("A model folder")
         model, processor = self.load()
-        prompt = processor.apply_chat_template(
-            self.messages(item, pictures), tokenize=False, add_generation_prompt=True
-        )
-        if self.asking.reasoning and not prompt.rstrip().endswith(PREFILL.rstrip()):
+        prompt = processor.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        if reasoning and not prompt.rstrip().endswith(PREFILL.rstrip()):
             prompt += PREFILL
         images = [Image.open(io.BytesIO(one.jpeg)).convert("RGB") for one in pictures]
         inputs = processor(text=[prompt], images=images or None, return_tensors="pt").to(model.device)
-        most = self.asking.most_tokens
         with torch.inference_mode():
             out = model.generate(
                 **inputs,
@@ -92,7 +67,7 @@ class LocalModel:
         new = out[0, inputs["input_ids"].shape[1] :]
         text = str(processor.tokenizer.decode(new, skip_special_tokens=True))
         # part of what was said, for whoever reads it: the prompt opened the thoughts
-        text = PREFILL + text if self.asking.reasoning else text
+        text = PREFILL + text if reasoning else text
         return text, "length" if len(new) >= most else "stop"
 
     def load(self) -> tuple[Any, Any]:
@@ -117,6 +92,44 @@ class LocalModel:
         torch, _ = torchside.load("A model folder")
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
+
+
+class LocalModel(Weights):
+    """One model that is asked items of a benchmark."""
+
+    def __init__(self, folder: Path, asking: Asking) -> None:
+        super().__init__(folder)
+        self.asking = asking
+
+    def answer(self, item: Item) -> Reply:
+        pictures = looked(self.asking, item)
+        if isinstance(pictures, str):
+            return Reply(item.id, error=pictures)
+        told: dict[str, Any] = {"frames": len(pictures), "prompt": self.asking.words(item, pictures)}
+        began = time.monotonic()
+        try:
+            text, finish = self.generate(item, pictures)
+        except Exception as error:
+            if not out_of_memory(error):
+                raise
+            self.free()
+            return Reply(item.id, error=f"{NO_MEMORY} ({len(pictures)} pictures).", **told)
+        seconds = round(time.monotonic() - began, 3)
+        return Reply(item.id, prompts.closed(text), seconds=seconds, finish=finish, **told)
+
+    def messages(self, item: Item, pictures: list[Shown]) -> list[dict[str, Any]]:
+        """The conversation, with placeholders for the pictures."""
+        parts: list[dict[str, Any]] = []
+        for one in pictures:
+            parts += [{"type": "text", "text": f"<{one.second:.1f} seconds>"}, {"type": "image"}]
+        parts.append({"type": "text", "text": self.asking.task(item, pictures)})
+        told = [{"type": "text", "text": prompts.system(item)}]
+        return [{"role": "system", "content": told}, {"role": "user", "content": parts}]
+
+    def generate(self, item: Item, pictures: list[Shown]) -> tuple[str, str]:
+        """The reply and why it ended ("stop" or "length")."""
+        messages = self.messages(item, pictures)
+        return self.said(messages, pictures, reasoning=self.asking.reasoning, most=self.asking.most_tokens)
 
 
 def fingerprint(folder: Path) -> str:
