@@ -16,7 +16,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from ml.evidence.grounding.protocol import Masks
 from ml.formats.coco_rle import (
@@ -140,8 +142,11 @@ def meta(path: Path) -> dict[str, Any]:
         return _about(file, path)["meta"]
 
 
-def read(path: Path, queries: Sequence[str] | None = None, frames: tuple[int, int] | None = None) -> Masks:
-    """The masks of a file: of some queries only, and of the frames [start, end) only, without reading the others.
+Frames = tuple[int, int] | NDArray[np.int64]  # [start, end), or these
+
+
+def read(path: Path, queries: Sequence[str] | None = None, frames: Frames | None = None) -> Masks:
+    """The masks of a file: of some queries only, and of some frames only, without keeping the others in memory.
 
     Raises FormatError with file and cause when it is none, damaged, or cut off.
     """
@@ -152,6 +157,7 @@ def read(path: Path, queries: Sequence[str] | None = None, frames: tuple[int, in
         ]
         try:
             table = file.read_row_groups(groups)
+            table = table.filter(pa.array(_wanted(table, queries, frames)))
             columns = {name: np.asarray(table[name].to_numpy(zero_copy_only=False)) for name in table.column_names}
         except (pa.ArrowException, OSError, UnicodeError) as error:
             raise FormatError(f"{path.name}: it is damaged.") from error
@@ -162,14 +168,19 @@ def read(path: Path, queries: Sequence[str] | None = None, frames: tuple[int, in
         "box": np.stack([columns[side] for side in SIDES], 1).astype(np.float32),
     }
     masks = Masks(size=size, counts=columns["counts"].tolist(), **given)
-    wanted = np.ones(len(masks.frame), bool)
-    if queries is not None:
-        wanted &= np.isin(masks.query, np.array(list(queries), np.str_))
-    if frames is not None:
-        wanted &= (masks.frame >= frames[0]) & (masks.frame < frames[1])
-    masks = picked(masks, wanted)
     check(masks.counts, masks.size, f"{path.name}: ")
     return masks
+
+
+def _wanted(table: pa.Table, queries: Sequence[str] | None, frames: Frames | None) -> NDArray[np.bool_]:
+    wanted = np.ones(table.num_rows, bool)
+    if queries is not None:
+        asked = pa.array(list(queries), pa.string())
+        wanted &= pc.is_in(table["query"], value_set=asked).to_numpy()
+    if frames is not None:
+        frame = table["frame"].to_numpy()
+        wanted &= (frame >= frames[0]) & (frame < frames[1]) if isinstance(frames, tuple) else np.isin(frame, frames)
+    return wanted
 
 
 def _opened(path: Path) -> pq.ParquetFile:
@@ -198,7 +209,7 @@ def _about(file: pq.ParquetFile, path: Path) -> dict[str, Any]:
     return about
 
 
-def _may_hold(group: pq.RowGroupMetaData, queries: Sequence[str] | None, frames: tuple[int, int] | None) -> bool:
+def _may_hold(group: pq.RowGroupMetaData, queries: Sequence[str] | None, frames: Frames | None) -> bool:
     """Whether a group of rows can hold a wanted one, by the smallest and largest values noted of it."""
     place = {group.column(k).path_in_schema: group.column(k).statistics for k in range(group.num_columns)}
     query, frame = place["query"], place["frame"]
@@ -206,4 +217,6 @@ def _may_hold(group: pq.RowGroupMetaData, queries: Sequence[str] | None, frames:
         return True
     if queries is not None and not any(query.min <= q <= query.max for q in queries):
         return False
-    return frames is None or (frame.min < frames[1] and frame.max >= frames[0])
+    if isinstance(frames, tuple):
+        return bool(frame.min < frames[1] and frame.max >= frames[0])
+    return frames is None or bool(((frames >= frame.min) & (frames <= frame.max)).any())

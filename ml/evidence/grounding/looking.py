@@ -104,7 +104,7 @@ class Looker:
         """The run's masks of those of the frames that have any."""
         if footage.person_masks is None or not frames:
             return {}
-        masks = packed.read(footage.person_masks, frames=(frames[0], frames[-1] + 1))
+        masks = packed.read(footage.person_masks, frames=np.array(frames))
         if masks.size != size:
             return {}
         there = np.intersect1d(np.unique(masks.frame), frames)

@@ -111,4 +111,4 @@ def person_masks(footage: Footage, window: Window) -> Masks | None:
     """The accepted masks of persons on the window's frames, where there are any."""
     if footage.person_masks is None or not len(window.frame):
         return None
-    return packed.read(footage.person_masks, frames=(int(window.frame[0]), int(window.frame[-1]) + 1))
+    return packed.read(footage.person_masks, frames=window.frame)

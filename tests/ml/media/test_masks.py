@@ -132,6 +132,9 @@ def test_a_few_frames_are_read_without_the_rest(tmp_path: Path, monkeypatch: pyt
     assert sorted(set(part.frame.tolist())) == list(range(5000, 5100, 10)) and set(part.query) == {"person"}
     assert len(part.frame) == 20
     assert read == [4]  # of 32 groups: one for each object, and the two in which one object ends and another begins
+    few = m.read(tmp_path / "masks", queries=["person"], frames=np.array([5000, 5050, 5055]))
+    assert set(few.frame.tolist()) == {5000, 5050} and len(few.frame) == 4 and read[1] == 4
+    assert not len(m.read(tmp_path / "masks", frames=np.empty(0, np.int64)).frame)
 
 
 @pytest.mark.parametrize(
