@@ -509,16 +509,8 @@ def disputes(audit: Audit, user: User) -> list[Row]:
     """Claims that this person may decide, with what each rater said blind."""
     ids = rating.disputed(audit, third=user)
     claims = {c.id: c for c in Claim.objects.filter(id__in=ids).select_related("response")}
-    said = _grouped(
-        HumanVerdict.objects.filter(claim__in=ids, claim__response__ratings__completed__isnull=False)
-        .filter(claim__response__ratings__user__isnull=False)
-        .select_related("user")
-        .distinct()
-        .order_by("created")
-    )
-    complete = set(
-        Rating.objects.filter(response__claims__in=ids, completed__isnull=False).values_list("response", "user")
-    )
+    whole = {"claim__response__ratings__completed__isnull": False, "claim__response__ratings__user": F("user")}
+    said = _grouped(HumanVerdict.objects.filter(claim__in=ids, **whole).select_related("user").order_by("created"))
     return [
         {
             "claim": str(id),
@@ -534,7 +526,6 @@ def disputes(audit: Audit, user: User) -> list[Row]:
                     "reason": one.reason,
                 }
                 for one in said[id]
-                if (claims[id].response_id, one.user_id) in complete
             ],
         }
         for id in ids
