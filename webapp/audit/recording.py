@@ -56,18 +56,18 @@ class Judged:
 
 @contextmanager
 def _of(response_id: UUID) -> Iterator[Response]:
-    """The response's row, locked after its video's; nothing of a finished audit changes. Raises Gone."""
+    """The response's row, locked after its video's and audit's; nothing of a finished audit changes. Raises Gone."""
     with transaction.atomic():
-        video = Response.objects.filter(id=response_id).values_list("video", flat=True).first()
-        if video is None or not Video.objects.select_for_update(no_key=True).filter(id=video).exists():
+        home = Response.objects.filter(id=response_id).values_list("video", "audit").first()
+        if home is None or not Video.objects.select_for_update(no_key=True).filter(id=home[0]).exists():
             raise Gone
+        try:
+            hold_open(home[1])
+        except Refused as finished:
+            raise Gone from finished
         row = Response.objects.select_for_update(of=("self",)).filter(id=response_id).first()
         if row is None:
             raise Gone
-        try:
-            hold_open(row.audit_id)
-        except Refused as finished:
-            raise Gone from finished
         yield row
 
 
