@@ -138,13 +138,16 @@ def rows_of(audit: Audit, *, humans: bool = True, masks: bool = True, named: boo
     people = sorted({verdict.user_id or 0 for words in said.values() for verdict in words})
     raters = {user: f"rater {n}" for n, user in enumerate(people, 1)}
     decided = dict(AuditAdjudication.objects.filter(claim__response__audit=audit).values_list("claim", "verdict"))
-    machine = {m.claim_id: m for m in MachineVerdict.objects.filter(claim__response__audit=audit, reprompt=None)}
+    judged = MachineVerdict.objects.filter(claim__response__audit=audit, reprompt=None).defer("provenance")
+    machine = {verdict.claim_id: verdict for verdict in judged}
     overlaps = overlaps_of(audit) if humans and masks else {}
-    claims: dict[UUID, list[Claim]] = defaultdict(list)
-    for claim in Claim.objects.filter(response__audit=audit).order_by("position"):
-        claims[claim.response_id].append(claim)
+    claims: dict[UUID, list[Any]] = defaultdict(list)  # with polarity and words, without the rest of their body
+    split = Claim.objects.filter(response__audit=audit).defer("body").order_by("position")
+    for one in split.annotate(polarity=F("body__polarity"), words=F("body__text")):
+        claims[one.response_id].append(one)
     rows = []
-    for response in Response.objects.filter(audit=audit).select_related("package").order_by("position"):
+    responses = Response.objects.filter(audit=audit).defer("text", "person_map", "options", "letters")
+    for response in responses.order_by("position"):
         told = []
         for claim in claims[response.id]:
             verdict = machine.get(claim.id)
@@ -153,8 +156,8 @@ def rows_of(audit: Audit, *, humans: bool = True, masks: bool = True, named: boo
             row: Row = {
                 "id": claim.name,
                 "type": claim.type,
-                "polarity": claim.body["polarity"],
-                "text": claim.body["text"],
+                "polarity": claim.polarity,
+                "text": claim.words,
                 "load_bearing": claim.load_bearing,
                 "groundable": claim.groundable,
                 "verdict": verdict.name,
