@@ -4,8 +4,9 @@
 
 RUN is a folder of `python -m ml.evaluation.run`. Every pair of runs of the same benchmark is compared on the items that
 both have a reply to: McNemar's test, exact, of being right (full score), and the difference of the mean scores with its
-interval by drawing source videos. Items to which one of the two has no reply are left out and counted. Over three runs
-or more, also Spearman's rho of grounded-participant precision with accuracy over models.
+interval by drawing source videos. Items to which one of the two has no reply are left out and counted. The same by
+category, where p is not corrected for the number of categories. Over three runs or more, also Spearman's rho of
+grounded-participant precision with accuracy over models.
 """
 
 from __future__ import annotations

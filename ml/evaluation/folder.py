@@ -54,16 +54,18 @@ def evaluate(
     progress: Progress = silent,
     replicates: int = bootstrap.REPLICATES,
     seed: int = 0,
+    keep_going: bool = False,
 ) -> dict[str, Any]:
     """Ask what is not answered yet, score everything, write the folder; the results.
 
-    `bench`: under its control already; `settings`: what else decides the answers, as JSON. Raises FormatError (another
-    evaluation is in the folder, or writes there now), GivenUp, what the model or `progress` raises; OSError.
+    `bench`: under its control already; `settings`: what else decides the answers, as JSON; `keep_going`: however many
+    items in a row fail. Raises FormatError (another evaluation is in the folder, or writes there now), GivenUp, what
+    the model or `progress` raises; OSError.
     """
     out.mkdir(parents=True, exist_ok=True)
     with only_writer(out):
         run = _run(out, bench, model, settings)
-        replies = _answered(out, bench, model, progress)
+        replies = _answered(out, bench, model, progress, keep_going)
         rows = [scored(item, replies[item.id]) for item in bench.items]
         found = results(rows, bench, run, replicates=replicates, seed=seed)
         _write(out, rows, bench, run, found)
@@ -142,7 +144,7 @@ def _line(reply: Reply) -> bytes:
     return json.dumps(told, ensure_ascii=False).encode() + b"\n"
 
 
-def _answered(out: Path, bench: Bench, model: Model, progress: Progress) -> dict[str, Reply]:
+def _answered(out: Path, bench: Bench, model: Model, progress: Progress, keep_going: bool) -> dict[str, Reply]:
     """A reply of every item, those of an earlier call among them."""
     path = out / "replies.jsonl"
     known = {item.id for item in bench.items}
@@ -160,7 +162,7 @@ def _answered(out: Path, bench: Bench, model: Model, progress: Progress) -> dict
             file.flush()
             in_a_row = in_a_row + 1 if reply.error not in (None, MISSING) else 0
             progress(STAGE, len(kept) / len(bench.items))
-            if in_a_row >= MOST_IN_A_ROW and len(kept) < len(bench.items):
+            if in_a_row >= MOST_IN_A_ROW and not keep_going and len(kept) < len(bench.items):
                 raise GivenUp(
                     f"{in_a_row} items in a row failed, the last with: {reply.error} What is answered is kept; the "
                     "same command goes on."
@@ -194,9 +196,13 @@ def results(
     beside = None if bench.control else published.beside(bench.kind, bench.name, overall, groups)
     unknown = run["model"].get("unknown_ids", 0)
     beyond = [f"{unknown} predictions are of items that are not asked here."] if unknown else []
+    served = sorted({row.reply.model for row in rows if row.reply.model})
+    devices = sorted({row.reply.more["device"] for row in rows if "device" in row.reply.more})
     return {
         **run,
         "finished": _now(),
+        "served": served,  # the names models gave themselves
+        "devices": devices,
         "headline": HEADLINE,
         "readings": list(READINGS),
         "bootstrap": {"replicates": replicates, "seed": seed, "unit": "source video"},

@@ -11,6 +11,7 @@ import io
 import os
 import time
 from collections.abc import Sequence
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +37,11 @@ class Weights:
             )
         self.folder = folder
         self.loaded: tuple[Any, Any] | None = None
+        self.device = ""  # and the precision, once it is loaded
 
     def describe(self) -> dict[str, Any]:
-        return {"kind": "folder", "name": self.folder.resolve().name, "fingerprint": fingerprint(self.folder)}
+        told = {"kind": "folder", "name": self.folder.resolve().name, "fingerprint": fingerprint(self.folder)}
+        return told | {name: version(name) for name in ("torch", "transformers")}
 
     def close(self) -> None:
         self.loaded = None
@@ -84,6 +87,7 @@ class Weights:
             except (OSError, ValueError, KeyError) as error:
                 said = " ".join(str(error).split())[:200]
                 raise FormatError(f"{self.folder} cannot be loaded as a model of images and text ({said}).") from error
+            self.device = f"{torch.cuda.get_device_name()}, bfloat16" if cuda else "cpu, float32"
             self.loaded = model.eval().to("cuda" if cuda else "cpu"), processor
         return self.loaded
 
@@ -115,7 +119,8 @@ class LocalModel(Weights):
             self.free()
             return Reply(item.id, error=f"{NO_MEMORY} ({len(pictures)} pictures).", **told)
         seconds = round(time.monotonic() - began, 3)
-        return Reply(item.id, prompts.closed(text), seconds=seconds, finish=finish, **told)
+        more = {"device": self.device} if self.device else {}
+        return Reply(item.id, prompts.closed(text, finish), seconds=seconds, finish=finish, more=more, **told)
 
     def messages(self, item: Item, pictures: list[Shown]) -> list[dict[str, Any]]:
         """The conversation, with placeholders for the pictures."""

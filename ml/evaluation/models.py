@@ -218,7 +218,7 @@ class ByEndpoint:
         except EndpointError as error:
             return Reply(item.id, error=_sentence(error), **told)
         told |= {"seconds": round(said.seconds, 3), "model": said.model, "finish": said.finish or None}
-        return Reply(item.id, prompts.closed(said.text), **told)
+        return Reply(item.id, prompts.closed(said.text, said.finish), **told)
 
     def close(self) -> None:
         self.endpoint.close()

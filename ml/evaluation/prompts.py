@@ -51,6 +51,7 @@ def most_tokens(reasoning: bool) -> int:
     return REASONING_TOKENS if reasoning else PLAIN_TOKENS
 
 
-def closed(text: str) -> str:
-    """The reply with the closing answer tag that a server leaves out when it stops there."""
-    return text + STOP if text.rfind("<answer>") > text.rfind(STOP) else text
+def closed(text: str, finish: str = "stop") -> str:
+    """The reply with the closing answer tag that a server leaves out when it stops there; one that was cut off at the
+    most tokens stays as it is."""
+    return text + STOP if finish != "length" and text.rfind("<answer>") > text.rfind(STOP) else text

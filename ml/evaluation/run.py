@@ -53,6 +53,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--tokens", type=int, help="most new tokens (default 2048, without reasoning 64)")
     parser.add_argument("--limit", type=int, help="ask so many items only, evenly spaced")
     parser.add_argument("--replicates", type=int, default=bootstrap.REPLICATES, help="draws of the intervals")
+    parser.add_argument("--keep-going", action="store_true", help="also when several items in a row fail")
     parser.add_argument("--write-items", type=Path, metavar="FILE", help="write the items as they are asked, and stop")
     return parser
 
@@ -76,7 +77,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             found = folder.evaluate(
                 bench=bench, model=model, out=wanted.out, settings=settings(wanted, model.describe()["kind"]),
                 progress=lambda _stage, share: bars.update(bar, completed=share),
-                replicates=wanted.replicates, seed=wanted.seed,
+                replicates=wanted.replicates, seed=wanted.seed, keep_going=wanted.keep_going,
             )  # fmt: skip
     except (ValueError, EndpointError) as error:
         console.print(str(error), style="red", soft_wrap=True, markup=False)

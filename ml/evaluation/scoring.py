@@ -84,6 +84,8 @@ def released(text: str, item: Item) -> Said:
 
 def lenient(text: str, item: Item) -> Said:
     """Any writing of an answer that leaves no doubt: not the first character of a word, not two letters for one."""
+    if tags.after_think(text) == text and "<think>" in text.lower():
+        return ()  # cut off while it thought
     told = _told(text)
     if item.kind in (LETTER, LETTERS):
         found = answers.letters(told, item.letters)

@@ -178,9 +178,11 @@ def local_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> local.LocalM
 
 
 def test_a_folder_answers(local_model: local.LocalModel, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_model, "generate", lambda item, pictures: ("<answer>B", "length"))
+    monkeypatch.setattr(local_model, "generate", lambda item, pictures: ("<answer>B", "stop"))
     reply = local_model.answer(item("q1"))
-    assert (reply.text, reply.finish, reply.error) == ("<answer>B</answer>", "length", None)
+    assert (reply.text, reply.finish, reply.error) == ("<answer>B</answer>", "stop", None)
+    monkeypatch.setattr(local_model, "generate", lambda item, pictures: ("<answer>B", "length"))
+    assert local_model.answer(item("q1")).text == "<answer>B"  # what it would have gone on with is not known
     parts = local_model.messages(item("q1"), [Shown(0.25, b""), Shown(0.75, b"")])[1]["content"]
     assert [part["type"] for part in parts] == ["text", "image", "text", "image", "text"]
     assert parts[1] == {"type": "image"}  # no image key: Arrow would fill nulls into every part

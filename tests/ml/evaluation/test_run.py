@@ -6,6 +6,7 @@ import fcntl
 import json
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,8 @@ from ml.evaluation.models import Reply
 from ml.evaluation.run import main
 from ml.formats import lmms_eval
 from ml.formats.errors import FormatError
+from tests.clips import make
+from tests.ml.endpoint.server import Answer, Server, says
 from tests.ml.evaluation.samples import DAILY, GRASP, bench, item, written
 
 
@@ -193,6 +196,44 @@ def test_an_endpoint_that_is_gone_is_given_up(tmp_path: Path) -> None:
     with pytest.raises(folder.GivenUp, match="5 items in a row failed, the last with: The endpoint failed"):
         go(model, tmp_path)
     assert len(model.asked) == 8 and not (tmp_path / "results.json").exists()
+
+
+def test_it_goes_on_when_told_to(tmp_path: Path) -> None:
+    model = Scripted({f"q{k}" for k in range(10)})
+    found = folder.evaluate(bench=TEN, model=model, out=tmp_path, settings={}, keep_going=True)
+    assert found["overall"]["error"] == 10 and found["overall"]["accuracy"]["released"]["value"] is None
+
+
+def test_killed_while_it_asks_it_asks_nothing_twice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole way: the command, the endpoint over HTTP, pictures of a clip, kill -9, and the same command again."""
+    clip = make("25", tmp_path)
+    items = [grasp(f"q{k}", "B", f"game{k}") | {"clip_file": clip.path.name} for k in range(6)]
+    written(tmp_path / "bench.json", items)
+    told = ["--model", "endpoint", "--out", str(tmp_path / "out"), "--bench", str(tmp_path / "bench.json")]
+    told += ["--replicates", "50", "--longest", "64"]
+    enough = threading.Event()
+
+    def script(body: dict[str, Any]) -> Answer:
+        if len(server.asked) == 4 and not enough.is_set():
+            enough.set()
+            return says("<answer>A", pause_s=5.0)
+        return says("<think>Person 2.</think><answer>B")
+
+    with Server(script) as server:
+        address = f"http://127.0.0.1:{server.http.server_address[1]}/v1"
+        for name, value in {"URL": address, "MODEL": "m", "RATE": "6000"}.items():
+            monkeypatch.setenv(f"SIGHTLINE_ENDPOINT_{name}", value)
+        process = subprocess.Popen([sys.executable, "-m", "ml.evaluation.run", *told], stderr=subprocess.DEVNULL)
+        assert enough.wait(30)
+        process.kill()
+        process.wait()
+        assert len(folder.read_replies(tmp_path / "out/replies.jsonl")) == 3
+        assert main(told) == 0
+        asked = [body["messages"][1]["content"] for body in server.asked]
+    assert len(asked) == 4 + 3  # the one it was killed over is asked again, the three before it are not
+    assert {sum(part["type"] == "image_url" for part in parts) for parts in asked} == {4}  # 2.4 s, two a second
+    found = json.loads((tmp_path / "out/results.json").read_text())
+    assert found["overall"]["right"] == 6 and found["served"] == ["scripted-1"] and found["settings"]["frames"] == 240
 
 
 def test_a_folder_has_one_writer(tmp_path: Path) -> None:

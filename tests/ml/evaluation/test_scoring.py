@@ -32,6 +32,7 @@ NUMBER = item(key="3", kind="number", options=())
         ("I cannot see the video.", "", "", ""),
         ("<answer>A, B</answer>", "", "A", ""),  # two where one is right: no answer to a lenient reader
         ("<think>never ends <answer>B", "", "", ""),
+        ("<think>A) is wrong, C) might", "", "A", ""),  # cut off while it thought
     ],
 )
 def test_one_letter(text: str, strict: str, released: str, lenient: str) -> None:
