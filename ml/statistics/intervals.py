@@ -12,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ml.statistics.bootstrap import grouped, numbered
+
 LEVEL = 0.95
 LEAST = 10  # below, a share is no more than its counts
 REPLICATES = 2000
@@ -94,19 +96,13 @@ def difference(a: Share, b: Share) -> Difference:
 
 def mean(values: Sequence[float], clusters: Sequence[Hashable], *, least: int = LEAST, seed: int = 0) -> Mean:
     """Mean of numbers, each of one cluster (video); by seed always the same interval."""
-    number: dict[Hashable, int] = {}
-    at = np.array([number.setdefault(cluster, len(number)) for cluster in clusters], np.int64)
+    at, names = numbered(clusters)
     if len(values) < max(least, 1):
-        return Mean(len(values), len(number), None)
-    given = np.asarray(values, float)
-    value = float(given.mean())
-    if len(number) < 2:
-        return Mean(len(values), len(number), value)
-    sums, counts = np.bincount(at, given), np.bincount(at)
-    rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(len(number), np.full(len(number), 1 / len(number)), REPLICATES)
-    low, high = np.quantile(drawn @ sums / (drawn @ counts), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    return Mean(len(values), len(number), value, float(low), float(high))
+        return Mean(len(values), len(names), None)
+    given = np.asarray(values, float)[:, None]
+    draws = grouped(given, np.zeros(len(values), np.int64), at, number=1, replicates=REPLICATES, seed=seed)
+    found = draws.interval(0)
+    return Mean(len(values), len(names), found.value, found.low, found.high)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
