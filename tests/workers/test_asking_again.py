@@ -13,13 +13,15 @@ import cv2
 import numpy as np
 import pytest
 
+from ml.endpoint import Config
+from ml.evidence import deletion
 from ml.evidence.grounding import registry
 from ml.evidence.grounding.registry import About
 from tests.ml.endpoint.server import KEY, Answer, Server, says
 from tests.workers import filmed
 from webapp.accounts.models import User
 from webapp.accounts.permissions import Role
-from webapp.audit import queries, reporting, services
+from webapp.audit import forms, producing, queries, reporting, services
 from webapp.audit.models import Audit, Claim, MachineVerdict, Response
 from webapp.audit.services import Draft, create_audit
 from webapp.jobs.models import Job
@@ -130,6 +132,12 @@ def test_the_evidence_is_hidden_and_asked_for_again_and_only_the_finished_audit_
     told = tree["about"]["deletion_test"]
     assert told["models"] == ["m-1"] and told["calls"] == 3
     assert told["cost"] == pytest.approx(3 * (100 * 10 + 10 * 100) / 1e6)  # of 100 tokens sent and 10 received
+
+
+def test_the_page_tells_the_price_of_what_is_done() -> None:
+    assert (producing.ASKED_AGAIN, producing.MOST_PICTURES) == (deletion.REQUESTS, deletion.MOST_FRAMES)
+    told = forms.deletion_costs(Config("http://here/v1", "m-1", price_in=2.5, price_out=10))
+    assert "m-1 is asked 3 more times, each with up to 12 pictures, at 2.5 per million tokens sent and 10" in told
 
 
 def test_without_an_endpoint_no_audit_is_made_and_without_the_wish_nobody_is_asked(

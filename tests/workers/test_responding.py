@@ -54,8 +54,8 @@ def make_question(video: Video, number: int, key: str = "b", state: str = "accep
     )  # fmt: skip
 
 
-def do(video: Video, user: User) -> tuple[Audit, Job]:
-    audit, job = producing.request_responses(project=video.project, user=user)
+def do(video: Video, user: User, **more: Any) -> tuple[Audit, Job]:
+    audit, job = producing.request_responses(project=video.project, user=user, **more)
     run(str(job.id), "test@here", responding.respond)
     job.refresh_from_db()
     return audit, job
@@ -89,6 +89,56 @@ def test_questions_are_answered_from_their_clips_and_what_was_paid_for_is_kept(
     assert list(Response.objects.order_by("position").values_list("correct", flat=True)) == [True, False]
     assert Job.objects.filter(kind="audit", parameters__audit=str(audit.id)).count() == 1
     assert "B" not in str(job.result) and "key" not in job.log
+
+
+def test_a_model_on_this_machine_answers_in_its_own_words(
+    video: Video, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The model is a double; a real one of random weights answers in the long tests of `ml.evidence.answering`."""
+    folder = tmp_path / "some-vlm"
+    folder.mkdir()
+    (folder / "config.json").write_text("{}")
+    monkeypatch.setenv("SIGHTLINE_LOCAL_MODEL", str(folder))
+    monkeypatch.setattr("ml.torchside.missing", lambda: [])
+    asked: list[tuple[Any, Any]] = []
+
+    def said(self: Any, messages: Any, pictures: Any, *, reasoning: bool, most: int) -> tuple[str, str]:
+        asked.append((messages, pictures))
+        if len(asked) == 2:
+            raise MemoryError
+        return "<think>\nAt 0.5 s, Person 1 looks.</think><answer>B", "stop"  # it stops at the closing tag
+
+    monkeypatch.setattr("ml.evaluation.local.Weights.said", said)
+    monkeypatch.setattr("ml.evaluation.local.Weights.free", lambda self: None)
+    user = User.objects.create(username="cora")
+    for number in (1, 2):
+        make_question(video, number)
+    audit, job = do(video, user, model="local")
+    assert (job.state, job.queue, job.result["answered"], job.result["broken"]) == ("done", "gpu", 1, 1)
+    first = Response.objects.get()
+    assert first.text.endswith("<answer>B</answer>") and (first.answer, first.correct) == ("B", True)
+    assert first.model == "some-vlm" and len(first.provenance["by"]["fingerprint"]) == 64
+    messages, pictures = asked[0]
+    parts = messages[1]["content"]
+    assert [part["type"] for part in parts] == ["text", "image"] * len(pictures) + ["text"] and len(pictures) >= 2
+    assert parts[0]["text"] == f"<{pictures[0].second:.1f} seconds>" and pictures[0].jpeg[:2] == b"\xff\xd8"
+    assert "B) Person 1" in parts[-1]["text"] and "<answer>" in messages[0]["content"][0]["text"]
+    again, job = do(video, user, model="local")
+    assert again.id == audit.id and len(asked) == 3 and Response.objects.count() == 2  # what ran out of memory only
+
+
+def test_no_local_model_says_so_before_and_a_wrong_folder_in_the_job(
+    video: Video, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    user = User.objects.create(username="cora")
+    make_question(video, 1)
+    with pytest.raises(Refused, match="SIGHTLINE_LOCAL_MODEL names the folder"):
+        producing.request_responses(project=video.project, user=user, model="local")
+    with pytest.raises(Refused, match="no model 'other'"):
+        producing.request_responses(project=video.project, user=user, model="other")
+    monkeypatch.setenv("SIGHTLINE_LOCAL_MODEL", str(tmp_path))
+    _, job = do(video, user, model="local")
+    assert job.state == "failed" and "config.json is missing" in job.error
 
 
 def test_without_an_endpoint_or_questions_it_says_so(video: Video, served: Callable[[Any], Server]) -> None:

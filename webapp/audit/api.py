@@ -42,6 +42,7 @@ class ImportIn(Schema):
 
 class ProduceIn(ImportIn):
     questions: list[UUID] | None = Field(default=None, max_length=10_000)
+    model: str = Field(default="endpoint", max_length=20)
 
 
 class ChangeIn(Schema):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django import forms
 
-from webapp.audit import services
+from ml.endpoint import Config
+from webapp.audit import producing, services
 
 SUMMARISER_WORDS = {
     "rules": "rules: fixed rules, deterministic (a heuristic)",
@@ -38,6 +41,39 @@ class HowForm(forms.Form):
     raters = forms.IntegerField(
         min_value=1, max_value=10, initial=2, label="People to judge each response", help_text="Blind to each other."
     )
+    deletion = forms.BooleanField(required=False, label="Hide the evidence and ask again")
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        if "endpoint" in producing.offered():
+            self.fields["deletion"].help_text = deletion_costs(Config.from_environment())
+        else:
+            del self.fields["deletion"]
+
+
+def deletion_costs(config: Config) -> str:
+    """What the deletion test does and costs."""
+    prices = [(config.price_in, "sent"), (config.price_out, "received")]
+    told = " and ".join(f"{price:g} per million tokens {way}" for price, way in prices if price is not None)
+    return (
+        f"For every response that rests on a supported claim, {config.model} is asked {producing.ASKED_AGAIN} more "
+        f"times, each with up to {producing.MOST_PICTURES} pictures"
+        f"{f', at {told}' if told else ''}. Whether its answer changes stands in the report."
+    )
+
+
+class ProduceForm(HowForm):
+    """Which model answers the questions of the bench, and how its responses are audited."""
+
+    model = forms.ChoiceField(label="Model")
+    field_order = ["model"]
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        where = {"endpoint": "at the configured endpoint, at its price", "local": "on this machine"}
+        choice = self.fields["model"]
+        assert isinstance(choice, forms.ChoiceField)
+        choice.choices = [(name, f"{model}: {where[name]}") for name, model in producing.offered().items()]
 
 
 class ImportForm(HowForm):

@@ -1,4 +1,5 @@
-"""Responses that a model gives here: the configured endpoint answers questions of the bench, clip by clip.
+"""Responses that a model gives here: the configured endpoint, or a local model, answers questions of the bench, clip by
+clip. The local one is a folder of transformers' layout, named by `LOCAL_MODEL`; only workers open it.
 
 Asked for here, produced by a job (`workers.tasks.responding`), kept one by one as they come, then audited like any
 others. Only decided questions are asked, and nobody is shown a key before the audit is finished.
@@ -8,7 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Sequence
+from pathlib import PurePath
 from typing import Any
 from uuid import UUID
 
@@ -26,14 +29,18 @@ from webapp.library.models import Project
 
 ASKED = (Question.State.ACCEPTED, Question.State.RESERVE)
 MOST = 10_000
+LOCAL_MODEL = "SIGHTLINE_LOCAL_MODEL"
+ASKED_AGAIN, MOST_PICTURES = 3, 12  # what the deletion test asks of each response: REQUESTS, MOST_FRAMES there
 PROMPT = 1  # version of what is asked; see `ml.evidence.answering`
 
 
-def is_offered() -> bool:
-    """Whether an endpoint is set up, so that pages may offer it."""
+def offered() -> dict[str, str]:
+    """Who can be asked here, by the name `request_responses` takes: the model's own name."""
     from webapp.bench.writing import is_offered
 
-    return is_offered()
+    found = {"endpoint": Config.from_environment().model} if is_offered() else {}
+    folder = os.environ.get(LOCAL_MODEL, "").strip()
+    return found | ({"local": PurePath(folder).name} if folder else {})
 
 
 def request_responses(
@@ -46,14 +53,15 @@ def request_responses(
     grounder: str = "embedded",
     raters: int = 2,
     deletion: bool = False,
+    model: str = "endpoint",
 ) -> tuple[Audit, Job]:
-    """Queue the asking of these accepted questions (None: all), at the endpoint's cost. Raises Refused.
+    """Queue the asking of these accepted questions (None: all). `model`: "endpoint", at its price, or "local", on a GPU
+    where workers have one. Raises Refused.
 
     Asked again with the same, it is the same audit, and only questions without a reply are asked.
     """
-    services.need_endpoint("model")
+    name_of_model = need_model(model)
     services.need_summariser(summariser)
-    model = Config.from_environment().model
     found = Question.objects.filter(project=project, state__in=ASKED, video__has_pixels=True)
     if questions is not None:
         found = found.filter(id__in=list(questions))
@@ -64,7 +72,8 @@ def request_responses(
         raise Refused(f"At most {MOST:,} questions at once.", "questions")
     if questions is not None and len(chosen) < len(set(questions)):
         raise Refused("Only accepted questions of this project, with pictures, are asked.", "questions")
-    asked = {"questions": chosen, "model": model, "prompt": PROMPT}
+    asked = {"questions": chosen, "model": name_of_model, "prompt": PROMPT}
+    asked |= {} if model == "endpoint" else {"by": model}
     digest = hashlib.sha256(json.dumps(asked, sort_keys=True).encode()).hexdigest()
     with transaction.atomic():
         made = services.create_audit(
@@ -72,7 +81,7 @@ def request_responses(
             user=user,
             source=f"bench:{digest}",
             drafts=[],
-            name=name or f"{model} on the bench"[: services.MOST_NAME],
+            name=name or f"{name_of_model} on the bench"[: services.MOST_NAME],
             summariser=summariser,
             grounder=grounder,
             raters=raters,
@@ -84,8 +93,23 @@ def request_responses(
         live = services.live_job(audit, ("respond",))
         parameters: dict[str, Any] = {"audit": str(audit.id)}
         return audit, live or jobs.create(
-            project=project, kind="respond", queue="cpu", parameters=parameters, user=user
+            project=project,
+            kind="respond",
+            queue="gpu" if model == "local" else "cpu",
+            parameters=parameters,
+            user=user,
         )
+
+
+def need_model(model: str) -> str:
+    """The name of the model that is asked. Raises Refused where there is none."""
+    if model not in ("endpoint", "local"):
+        raise Refused(f"There is no model {model!r} to ask; there is: endpoint, local.", "model")
+    if model == "endpoint":
+        services.need_endpoint("model")
+    elif model not in offered():
+        raise Refused(f"No local model is set up here: {LOCAL_MODEL} names the folder of one.", "model")
+    return offered()[model]
 
 
 def unanswered(audit: Audit) -> list[UUID]:

@@ -63,11 +63,11 @@ def new(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error(refused.field if refused.field in form.fields else None, refused.sentence)
         except FormatError as error:
             form.add_error("file", str(error))
-    return _new_page(request, project, form, forms.HowForm(auto_id="produce_%s"))
+    return _new_page(request, project, form, forms.ProduceForm(auto_id="produce_%s"))
 
 
-def _new_page(request: HttpRequest, project: Project, form: forms.ImportForm, how: forms.HowForm) -> HttpResponse:
-    context = {"form": form, "how": how, "produces": producing.is_offered()}
+def _new_page(request: HttpRequest, project: Project, form: forms.ImportForm, how: forms.ProduceForm) -> HttpResponse:
+    context = {"form": form, "how": how, "produces": producing.offered()}
     failed = bool(form.errors or how.errors)
     return page(request, "audit/new.html", context, project=project, status=422 if failed else 200)
 
@@ -77,7 +77,7 @@ def _new_page(request: HttpRequest, project: Project, form: forms.ImportForm, ho
 def produce(request: HttpRequest, slug: str) -> HttpResponse:
     """Have the configured model answer the accepted questions, at its price, and audit what it says."""
     project = project_for(request.user, slug, "audit")
-    how = forms.HowForm(request.POST, auto_id="produce_%s")
+    how = forms.ProduceForm(request.POST, auto_id="produce_%s")
     if how.is_valid():
         try:
             made, _ = producing.request_responses(project=project, user=cast(User, request.user), **how.cleaned_data)

@@ -1,4 +1,5 @@
-"""Responses that the configured endpoint gives to questions of the bench, kept one by one, then audited.
+"""Responses that the configured endpoint, or a model on this machine, gives to questions of the bench, kept one by one,
+then audited.
 
 A reply is in the database before the next question is asked, so an attempt that starts over pays for none twice. Clips
 are shown as they were cut for raters; one that nobody cut is cut here, for the asking only. Logs hold counts, no key.
@@ -7,7 +8,10 @@ are shown as they were cut for raters; one that nobody cut is cut here, for the 
 from __future__ import annotations
 
 import hashlib
-from contextlib import nullcontext
+import os
+from collections.abc import Callable
+from contextlib import closing, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
@@ -15,8 +19,10 @@ from typing import TYPE_CHECKING, Any
 from celery import Task
 
 from ml.endpoint import BrokenReply, Config
+from ml.torchside import MissingPackages
 from webapp.audit import producing, services
 from webapp.audit.models import Audit
+from webapp.audit.producing import LOCAL_MODEL
 from webapp.audit.services import Draft
 from webapp.bench.models import Question
 from webapp.jobs.broker import app
@@ -25,8 +31,7 @@ from webapp.lib.errors import Refused
 from workers.attempt import Attempt, run
 
 if TYPE_CHECKING:
-    from ml.endpoint.client import Endpoint
-    from ml.evidence.answering import Answered
+    from ml.evidence.answering import Answered, Answerer
     from ml.media.index import FrameIndex
     from webapp.bench.models import Clip
 
@@ -39,13 +44,12 @@ def answer_questions(task: Task, job_id: str) -> str:
 
 
 def respond(attempt: Attempt) -> None:
-    from ml.endpoint.client import Endpoint
-
     audit = Audit.objects.select_related("project").get(id=attempt.job.parameters["audit"])
     wanted = producing.unanswered(audit)
     counts = {"questions": len(wanted), "answered": 0, "broken": 0, "gone": 0}
     share, broken = 0.0, 0
-    with Endpoint(Config.from_environment(), stop=lambda: attempt.progress("respond", share)) as endpoint:
+    by = audit.settings["produce"].get("by", "endpoint")
+    with closing(answerer(by, lambda: attempt.progress("respond", share))) as model:
         for done, id in enumerate(wanted):
             share = done / len(wanted)
             attempt.progress("respond", share)
@@ -55,13 +59,13 @@ def respond(attempt: Attempt) -> None:
                 counts["gone"] += 1
                 continue
             try:
-                answer(attempt, audit, one, endpoint)
+                answer(attempt, audit, one, model)
                 counts["answered"], broken = counts["answered"] + 1, 0
             except BrokenReply:
                 counts["broken"], broken = counts["broken"] + 1, broken + 1
                 if broken >= BROKEN:
                     raise
-        spent = {name: value for name, value in endpoint.spent.as_dict().items() if value is not None}
+        spent = model.spent()
     attempt.progress("respond", 1.0)
 
     def write() -> None:
@@ -71,7 +75,21 @@ def respond(attempt: Attempt) -> None:
     attempt.finish(counts | {"spent": spent}, write)
 
 
-def answer(attempt: Attempt, audit: Audit, question: Question, endpoint: Endpoint) -> None:
+def answerer(by: str, stop: Callable[[], None]) -> Answerer:
+    """Who answers. Raises NotConfigured, MissingPackages, and Refused where the folder holds no model."""
+    from ml.evidence.answering import ByEndpoint, ByFolder
+
+    if by == "endpoint":
+        return ByEndpoint(Config.from_environment(), stop)
+    try:
+        return ByFolder(Path(os.environ.get(LOCAL_MODEL, "")), stop)
+    except MissingPackages:
+        raise
+    except ValueError as error:  # no model there
+        raise Refused(str(error), "model") from error
+
+
+def answer(attempt: Attempt, audit: Audit, question: Question, model: Answerer) -> None:
     """Ask one question and keep the reply. Raises BrokenReply, Refused."""
     from ml.evidence.answering import ask
     from webapp.bench.clips import ensure_clip
@@ -83,14 +101,15 @@ def answer(attempt: Attempt, audit: Audit, question: Question, endpoint: Endpoin
     text, options = as_asked(question, clip.start)
     with storage.local(stored) if stored else nullcontext(folder / "clip.mp4") as shown:
         said = ask(
-            endpoint,
+            model,
             clip=shown,
             index=index,
             stamped=clip.rendering == "grasp",
             question=text,
             options=options,
         )
-    producing.keep_response(audit=audit, draft=draft_of(question, clip, text, options, said))
+    draft = draft_of(question, clip, text, options, said)
+    producing.keep_response(audit=audit, draft=replace(draft, provenance={**draft.provenance, "by": model.about}))
 
 
 def clip_files(attempt: Attempt, question: Question, clip: Clip, folder: Path) -> tuple[str, FrameIndex]:

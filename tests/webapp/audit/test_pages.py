@@ -85,12 +85,18 @@ def test_a_model_is_asked_only_where_one_is_set_up(
     people: SimpleNamespace, video: Any, as_user: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client, wanted = as_user(people.cora), {"summariser": "rules", "grounder": "embedded", "raters": 2}
+    wanted["model"] = "endpoint"
     monkeypatch.delenv("SIGHTLINE_ENDPOINT_URL", raising=False)
-    assert "Or have a model answer" not in words(client, "/p/one/audits/new/")
+    told = words(client, "/p/one/audits/new/")
+    assert "Or have a model answer" not in told and 'name="deletion"' not in told
     assert client.post("/p/one/audits/produce/", wanted).status_code == 422
     monkeypatch.setenv("SIGHTLINE_ENDPOINT_URL", "http://127.0.0.1:9/v1")
     monkeypatch.setenv("SIGHTLINE_ENDPOINT_MODEL", "some-model")
-    assert "Or have a model answer" in words(client, "/p/one/audits/new/")
+    monkeypatch.setenv("SIGHTLINE_ENDPOINT_PRICE_IN", "2.5")
+    monkeypatch.setenv("SIGHTLINE_LOCAL_MODEL", "/models/some-vlm")
+    told = words(client, "/p/one/audits/new/")
+    assert "Or have a model answer" in told and "some-vlm: on this machine" in told and "/models" not in told
+    assert told.count('name="deletion"') == 2 and "3 more times" in told and "2.5 per million tokens sent" in told
     answer = client.post("/p/one/audits/produce/", wanted)
     assert answer.status_code == 422 and "There is no accepted question with pictures" in answer.content.decode()
 
