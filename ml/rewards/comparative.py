@@ -94,7 +94,7 @@ def judge(group: Group, judge: Judge, rubric: str, *, seed: int = 0, orders: int
     every = [first, first[::-1], *(rng.sample(range(count), count) for _ in range(orders - 2))][:orders]
     result = Judged([None] * count)
     for order in every:
-        ids = [f"{rng.randrange(16**4):04x}{at:x}" for at in range(count)]  # of candidate at order[at]
+        ids = [f"{number:04x}" for number in rng.sample(range(16**4), count)]  # of candidate at order[at]
         try:
             ranks = _ranks(_asked(judge, group, rubric, [group.texts[i] for i in order], ids), ids)
         except JudgeFailed as failure:
@@ -199,6 +199,8 @@ def report(judged: Mapping[str, Judged]) -> Report:
             for rank, place in zip(ranks, places, strict=True):
                 thirds[min(2, 3 * place // (last + 1))].append(1.0 - rank / last)
         spreads.append(float(np.std([score for score in one.scores if score is not None])))
+        if len(one.ranks) < 2:
+            continue
         a, b = np.asarray(one.ranks[0]), np.asarray(one.ranks[1])
         if a.std() and b.std():
             agreements.append(float(np.corrcoef(a, b)[0, 1]))  # ranks with ties as means: this is Spearman's rho

@@ -128,6 +128,25 @@ def test_options_reach_the_judge_and_a_candidate_cannot_close_its_fence() -> Non
     assert "A) Person 1" in seen.prompts[0] and "=" * 9 + " candidate" in seen.prompts[0]
 
 
+def test_an_id_says_nothing_of_its_place() -> None:
+    class Noting(ByQuality):
+        def rank(self, system: str, prompt: str, ids: Sequence[str]) -> Ranking:
+            shown.append(list(ids))
+            return super().rank(system, prompt, ids)
+
+    shown: list[list[str]] = []
+    for n in range(20):
+        judge(Group(str(n), "Who?", TEXTS), Noting(), "reasoning")
+    assert all(len(set(ids)) == len(ids) == len(TEXTS) for ids in shown)
+    for digit in range(4):  # none of them counts
+        assert len({ids[0][digit] for ids in shown}) > 4 and len({ids[-1][digit] for ids in shown}) > 4
+
+
+def test_one_order_has_no_consistency() -> None:
+    told = report({"p": judge(Group("p", "Who?", TEXTS), ByQuality(), "reasoning", orders=1)})
+    assert told.consistency is None and told.groups == 1
+
+
 def test_one_candidate_is_no_comparison() -> None:
     assert judge(Group("p", "Who?", ("only",)), InPlace(), "person-focus") == Judged(
         [None], why="There is nothing to compare: the prompt has one candidate."
