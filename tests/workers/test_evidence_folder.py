@@ -23,6 +23,7 @@ from webapp.audit.models import Claim, Grounding, MachineVerdict, Response
 from webapp.exchange import evidence_folder
 from webapp.jobs.models import Job
 from webapp.lib import storage
+from webapp.lib.errors import Refused
 from webapp.library.models import Project, Video
 from workers.attempt import run
 from workers.tasks import auditing
@@ -143,3 +144,51 @@ def test_a_folder_that_does_not_fit_says_why_and_leaves_nothing(video: Video, tm
             folder=folder_of(video, tmp_path / "same"), project=video.project, grounder="sam3"
         )
     assert not Response.objects.exists() and not Claim.objects.exists()
+
+
+BROKEN: dict[str, list[tuple[tuple[Any, ...], Any]]] = {
+    "run.json": [((), []), (("plan",), None), (("plan", "video", "sha256"), "\0"), (("plan", "grounder", "name"), 9e99)],
+    "responses.jsonl": [
+        ((), 1), (("clip_frames",), [5]), (("clip_frames",), [0, 2**70]), (("person_map",), None), (("options",), "x"),
+        (("model",), "m" * 201), (("key",), True), (("correct",), -1), (("question",), None), (("name",), "../r1"),
+        (("person_map",), {"1": "9" * 5000}), (("rendering",), "x" * 9999),
+    ],
+    "packages.jsonl": [((), {}), (("response",), []), (("package",), []), (("package", "claims"), None)],
+    "verdicts.jsonl": [
+        ((), {}), (("response",), []), (("numbers",), None), (("numbers", "span"), "x"), (("verdict",), "good"),
+        (("queries", 0, "id"), []), (("window", "frame", 0), []), (("window", "inside"), [True]),
+        (("grounded", "looked", 0), 1e308), (("grounded", "looked", 0), 200), (("grounded", "status"), None),
+        (("grounded", "notes"), None), (("grounded", "attributes_checked"), None), (("rule",), "r" * 61),
+    ],
+}  # fmt: skip
+
+
+def test_whatever_is_in_the_files_is_one_sentence_and_no_half_response(
+    project: Project, video: Video, tmp_path: Path
+) -> None:
+    """The last line of each file with one value in a wrong place, and files that are no text."""
+    folder = folder_of(video, tmp_path / "out")
+
+    def refused(what: Any) -> None:
+        with pytest.raises((FormatError, Refused)) as told:
+            evidence_folder.import_folder(folder=folder, project=project)
+        assert len(str(told.value)) < 600, what
+        assert not Claim.objects.exists(), what
+
+    for name, faults in BROKEN.items():
+        whole = (folder / name).read_bytes()
+        for at, value in faults:
+            *lines, last = whole.splitlines()
+            tree = {"": json.loads(last)}
+            place: Any = tree
+            for step in ("", *at)[:-1]:
+                place = place[step]
+            place[("", *at)[-1]] = value
+            (folder / name).write_bytes(b"\n".join([*lines, json.dumps(tree[""]).encode()]))
+            refused((name, at))
+        for data in (b"\xff\xfe\0", b"[" * 100_000, b"PK\x03\x04", b'{"a": "\0"}', whole[: len(whole) // 2], b""):
+            (folder / name).write_bytes(data)
+            refused((name, data[:9]))
+        (folder / name).write_bytes(whole)
+    (folder / "groundings" / "r00001.parquet").unlink()
+    refused("masks")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from django.db import transaction
 
 from ml.evidence import package as packages
 from ml.evidence.columns import columns_of, of_claim, query_rows, store, stored
@@ -31,6 +32,7 @@ from webapp.audit.recording import Found, Judged
 from webapp.audit.services import Draft, Made
 from webapp.audit.tags import tag_of
 from webapp.events.gesturing import Snapshot
+from webapp.exchange import evidence_lines as shapes
 from webapp.lib import storage
 from webapp.library.models import Project, Video
 from webapp.tracks.models import Person
@@ -58,33 +60,18 @@ class Folder:
         """Raises FormatError for a folder that is no finished run."""
         if not (path / "run.json").is_file():
             raise FormatError(f"{path} is not a finished `python -m ml.evidence.run` folder: it has no run.json.")
-        plan = _json((path / "run.json").read_text(), f"{path / 'run.json'}").get("plan")
-        if not isinstance(plan, dict):
-            raise FormatError(f"{path / 'run.json'}: there is no plan.")
+        plan = shapes.one(path / "run.json", shapes.RunShape)["plan"]
         verdicts: dict[str, list[Row]] = defaultdict(list)
-        for row in _lines(path / "verdicts.jsonl"):
+        for row in shapes.lines(path / "verdicts.jsonl", shapes.VerdictShape):
             verdicts[row["response"]].append(row)
-        made = {row["response"]: row for row in _lines(path / "packages.jsonl")}
-        deleted = _lines(path / "deletions.jsonl") if (path / "deletions.jsonl").is_file() else []
+        made = {row["response"]: row for row in shapes.lines(path / "packages.jsonl", shapes.PackageShape)}
+        deletions = path / "deletions.jsonl"
+        deleted = shapes.lines(deletions, shapes.DeletionShape) if deletions.is_file() else []
         again = {row.pop("response"): row for row in deleted}
-        return cls(path, plan, _lines(path / "responses.jsonl"), made, dict(verdicts), again)
-
-
-def _lines(path: Path) -> list[Row]:
-    if not path.is_file():
-        raise FormatError(f"{path} is missing.")
-    rows = path.read_text(encoding="utf-8").splitlines()
-    return [_json(line, f"{path}, line {at}") for at, line in enumerate(rows, 1) if line.strip()]
-
-
-def _json(text: str, place: str) -> Row:
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise FormatError(f"{place}: it is no JSON ({error}).") from error
-    if not isinstance(found, dict):
-        raise FormatError(f"{place}: it is no JSON object.")
-    return found
+        responses = shapes.lines(path / "responses.jsonl", shapes.ResponseShape)
+        if not responses:
+            raise FormatError(f"{path} holds no responses.")
+        return cls(path, plan, responses, made, dict(verdicts), again)
 
 
 def import_folder(
@@ -126,7 +113,10 @@ def import_folder(
         rows = {response.digest: response for response in made.audit.responses.exclude(state=Response.State.DONE)}
         for row, draft in zip(found.responses, drafts, strict=True):
             if draft.digest in rows:
-                adopt(rows[draft.digest], row, home, found)
+                with transaction.atomic():  # a response with all that was found of it, or none of it
+                    adopt(rows[draft.digest], row, home, found)
+    except recording.Gone as error:
+        raise FormatError(f"The audit of {folder} is finished, or its video gone: nothing more comes in.") from error
     except (KeyError, TypeError, IndexError) as error:
         raise FormatError(f"{folder} does not hold what `python -m ml.evidence.run` writes: {error!r}.") from error
     return made
@@ -259,7 +249,7 @@ def adopt(response: Response, row: Row, home: Home, found: Folder) -> None:
         recording.fail_response(response_id=response.id, error=str(made["error"]), raw=str(made.get("raw", "")))
         return
     package = packages.parse(made["package"])
-    packages.check(package, response.text)
+    packages.check(package, row["text"])
     lines = {line["claim"]: line for line in found.verdicts.get(row["id"], [])}
     if set(lines) != {claim.id for claim in package.claims}:
         raise FormatError(f"{found.path}: response {row['id']!r} has claims without a verdict.")
@@ -276,6 +266,7 @@ def adopt(response: Response, row: Row, home: Home, found: Folder) -> None:
         raise FormatError(f"{found.path}: {row['name']!r} is no name of a masks file.")
     path = found.path / GROUNDINGS / f"{row['name']}.parquet"
     masks = home.numbers(stored(path)) if path.is_file() else None
+    check_frames(row, lines, masks, found)
     about = {"grounder": found.plan["grounder"], "run": str(home.video.run_id), "video": home.video.blob_id}
     for claim in package.claims:
         line = lines[claim.id]
@@ -283,6 +274,20 @@ def adopt(response: Response, row: Row, home: Home, found: Folder) -> None:
         kept = found_of(response, claim.id, line, masks, about, home)
         recording.keep_claim(response_id=response.id, name=claim.id, found=kept, judged=told)
     recording.keep_response(response_id=response.id)
+
+
+def check_frames(row: Row, lines: Mapping[str, Row], masks: Masks | None, found: Folder) -> None:
+    """Raises FormatError where something was seen on a frame that the response's clip does not show."""
+    start, end = row["clip_frames"]
+    told = [frame for line in lines.values() for frame in (line["grounded"] or {}).get("looked", ())]
+    frames = np.concatenate([np.array(told, np.int64), masks.frame if masks is not None else np.zeros(0, np.int64)])
+    if ((frames < start) | (frames >= end)).any():
+        raise FormatError(f"{found.path}: something was found outside the clip of response {row['id'][:60]!r}.")
+    if masks is None and any("ok" in (line["grounded"] or {}).get("status", {}).values() for line in lines.values()):
+        raise FormatError(f"{found.path}: the masks of response {row['id'][:60]!r} are missing.")
+    for line in lines.values():
+        if line["window"] is not None and len(line["window"]["frame"]) != len(line["window"]["inside"]):
+            raise FormatError(f"{found.path}: the window of {line['claim']} of {row['id'][:60]!r} has two lengths.")
 
 
 def judged_of(line: Row, found: Folder, home: Home, tags: Mapping[str, int]) -> Judged:
@@ -316,7 +321,7 @@ def found_of(response: Response, name: str, line: Row, masks: Masks | None, abou
     if len(own.frame):
         with tempfile.TemporaryDirectory(prefix="sightline-") as scratch:
             packed, columns = Path(scratch) / f"{name}.parquet", Path(scratch) / f"{name}.json"
-            store(packed, own, {"claim": name, **about})
+            store(packed, own, services.stored({"claim": name, **about}))
             columns.write_text(json.dumps(columns_of(own)))
             for path in (packed, columns):
                 storage.put(path, f"{response.folder}/{path.name}")
