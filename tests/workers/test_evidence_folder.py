@@ -147,7 +147,7 @@ def test_a_folder_that_does_not_fit_says_why_and_leaves_nothing(video: Video, tm
 
 
 BROKEN: dict[str, list[tuple[tuple[Any, ...], Any]]] = {
-    "run.json": [((), []), (("plan",), None), (("plan", "video", "sha256"), "\0"), (("plan", "grounder", "name"), 9e99)],
+    "run.json": [((), []), (("plan",), None), (("plan", "video", "sha256"), "\0"), (("plan", "grounder", "name"), 1)],
     "responses.jsonl": [
         ((), 1), (("clip_frames",), [5]), (("clip_frames",), [0, 2**70]), (("person_map",), None), (("options",), "x"),
         (("model",), "m" * 201), (("key",), True), (("correct",), -1), (("question",), None), (("name",), "../r1"),
