@@ -12,7 +12,6 @@ from webapp.audit import services
 from webapp.audit.models import Audit, MachineVerdict, Response
 from webapp.audit.services import GROUNDERS, SUMMARISERS, Made
 from webapp.library.models import Project
-from webapp.library.services import ensure_project
 from webapp.studio.attach import studio
 from webapp.studio.command import StudioCommand
 from webapp.studio.errors import StudioError
@@ -49,7 +48,9 @@ class Command(StudioCommand):
         if not path.exists():
             raise StudioError(f"There is no file or folder {path}.")
         with studio(self.data, "audit", ("gpu",)) as look_after:
-            project = ensure_project(slug=options["project"], name=options["project"])
+            project = Project.objects.filter(slug=options["project"]).first()
+            if project is None:  # it could have no videos
+                raise StudioError(f"There is no project {options['project']!r}.")
             made = self.made(path.absolute(), project, options)
             audit = made.audit
             known = f" ({made.known} were there already)" if made.known else ""
