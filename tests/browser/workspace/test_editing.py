@@ -295,7 +295,8 @@ def test_a_key_can_be_changed_and_a_taken_one_is_refused(desk: Any, crew: Any) -
     desk.keyboard.press("m")
     assert "taken by" in desk.inner_text(".keymap")
     desk.click("[aria-label='Change the key of: Next unreviewed event']")
-    desk.keyboard.press(";")
+    with desk.expect_response("**/me/preferences"):
+        desk.keyboard.press(";")
     desk.keyboard.press("Escape")
     desk.keyboard.press(";")
     desk.wait_for_selector(".pill-proposed")
