@@ -36,8 +36,8 @@ class Share:
 
 @dataclass(frozen=True)
 class Mean:
-    """Mean of `n` numbers from `clusters` videos; None where there are fewer than LEAST numbers. The interval comes from
-    drawing whole videos with replacement, and needs two."""
+    """Mean of `n` numbers from `clusters` videos; None where there are fewer than LEAST numbers. The interval comes
+    from drawing whole videos with replacement, and needs two."""
 
     n: int
     clusters: int

@@ -58,8 +58,8 @@ def mentions(text: str) -> list[persons.Mention]:
 
 
 def times_of(text: str) -> list[times.Mention]:
-    """Every time in Chinese text, in order, not overlapping: a span ("从3秒到5秒"), a point ("3秒", "第3秒", "0:05"), or
-    a length ("持续2秒", "看了2秒", "2秒后"). A plain number of seconds is a point unless a word says otherwise."""
+    """Every time in Chinese text, in order, not overlapping: a span ("从3秒到5秒"), a point ("3秒", "第3秒", "0:05"),
+    or a length ("持续2秒", "看了2秒", "2秒后"). A plain number of seconds is a point unless a word says otherwise."""
     found = []
     for match in _TIME.finditer(text):
         if match["low"]:

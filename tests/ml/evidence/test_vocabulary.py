@@ -44,7 +44,8 @@ def test_the_head_noun_decides_by_whole_words(phrase: str, category: str | None)
     ("phrase", "more"),
     [
         ("person", ()), ("the people", ()), ("Person 2", ()), ("cup", ()), ("a mug", ()), ("group of people", ()),
-        ("woman", ("woman",)), ("family", ("family",)), ("man in red striped shirt", ("man", "red", "striped", "shirt")),
+        ("woman", ("woman",)), ("family", ("family",)),
+        ("man in red striped shirt", ("man", "red", "striped", "shirt")),
         ("person on the left", ("left",)), ("red cup on the table", ("red", "table")), ("two cups", ("two",)),
         ("coffee table", ("coffee",)), ("hot dog", ()), ("human face", ("human", "face")),
     ],
