@@ -18,9 +18,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from ml.evaluation.scoring import HEADLINE, READINGS
 from ml.formats import jsonfields as read
@@ -31,27 +32,101 @@ from ml.statistics import bootstrap, ranks
 from ml.statistics.paired import paired, said
 
 Row = Mapping[str, Any]  # a line of items.jsonl
+Told = TypeVar("Told", bound=BaseModel)
+
+
+class _Value(BaseModel):
+    value: float | None
+
+
+class _Named(BaseModel):
+    name: str
+
+
+class _Bench(BaseModel):
+    sha256: str
+
+
+class _Control(BaseModel):
+    name: str
+    of: str
+
+
+class _Overall(BaseModel):
+    accuracy: dict[str, _Value]
+
+
+class _Grounded(BaseModel):
+    precision: _Value
+
+
+class _Results(BaseModel):
+    """What of results.json a comparison rests on."""
+
+    model: _Named
+    bench: _Bench
+    control: _Control | None = None
+    overall: _Overall
+    grounded: _Grounded | None = None
+
+
+class _Scores(BaseModel):
+    strict: float
+    released: float
+    lenient: float
+
+
+class _Line(BaseModel):
+    """What of a line of items.jsonl it rests on. `score` is empty where no reply came about."""
+
+    id: str
+    category: str
+    recording: str
+    key: list[str]
+    score: _Scores | dict[str, float] = Field(union_mode="left_to_right")
+
+    @field_validator("score")
+    @classmethod
+    def all_or_none(cls, score: _Scores | dict[str, float]) -> _Scores | dict[str, float]:
+        if isinstance(score, dict) and score:
+            raise ValueError(f"it has no score by {', '.join(sorted(set(READINGS) - set(score)))}")
+        return score
 
 
 @dataclass(frozen=True)
 class Run:
-    """A finished evaluation. `items` by id; `bench`: hash of the benchmark before any control."""
+    """A finished evaluation. `items` by id; `bench`: hash of the benchmark before any control; `accuracy`: overall by
+    the headline reading, `precision`: of grounded participants, None where there is none."""
 
     name: str
     bench: str
     items: dict[str, Row]
-    results: dict[str, Any]
+    accuracy: float | None
+    precision: float | None
 
     @classmethod
     def load(cls, path: Path) -> Run:
-        """Read a folder. Raises FormatError: it is none, or not finished."""
+        """Read a folder. Raises FormatError: it is none, not finished, or broken."""
         if not (path / "results.json").is_file():
             raise FormatError(f"{path} holds no finished evaluation: there is no results.json.")
-        told = dict(read.mapping(read.load((path / "results.json").read_bytes()), "results.json"))
-        rows = {str(entry.tree["id"]): entry.tree for entry in entries(path / "items.jsonl")}
-        control = told.get("control")
-        name = f"{told['model']['name']}{' under ' + control['name'] if control else ''}"
-        return cls(name, control["of"] if control else told["bench"]["sha256"], rows, told)
+        told = _checked(_Results, read.load((path / "results.json").read_bytes()), f"{path / 'results.json'}")
+        rows = [_checked(_Line, entry.tree, entry.place) for entry in entries(path / "items.jsonl")]
+        return cls(
+            name=f"{told.model.name}{' under ' + told.control.name if told.control else ''}",
+            bench=told.control.of if told.control else told.bench.sha256,
+            items={row.id: row.model_dump() for row in rows},
+            accuracy=told.overall.accuracy[HEADLINE].value if HEADLINE in told.overall.accuracy else None,
+            precision=told.grounded.precision.value if told.grounded else None,
+        )
+
+
+def _checked(shape: type[Told], tree: Any, place: str) -> Told:
+    try:
+        return shape.model_validate(tree)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        at = ".".join(str(part) for part in first["loc"]) or "the whole"
+        raise FormatError(f"{place}: it is not of a finished evaluation ({at}: {first['msg']}).") from None
 
 
 def compared(
@@ -109,13 +184,11 @@ def sentence(told: Mapping[str, Any], a: str, b: str) -> str:
 
 def across(runs: Sequence[Run]) -> dict[str, Any]:
     """Spearman's rho of grounded-participant precision with accuracy over models; None with fewer than three."""
-    points = {}
-    for run in runs:
-        told = run.results.get("grounded")
-        precision = told["precision"]["value"] if told else None
-        accuracy = run.results["overall"]["accuracy"][HEADLINE]["value"]
-        if precision is not None and accuracy is not None:
-            points[run.name] = (precision, accuracy)
+    points = {
+        run.name: (run.precision, run.accuracy)
+        for run in runs
+        if run.precision is not None and run.accuracy is not None
+    }
     return {
         "models": {name: list(both) for name, both in points.items()},
         "rho": ranks.rho(*zip(*points.values(), strict=True)) if points else None,

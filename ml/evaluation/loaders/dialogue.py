@@ -61,7 +61,7 @@ def _mmsi(tree: Mapping[str, Any], online: bool) -> Item | str:
     key = _by_index(tree["answer_idx"], len(offered)) if tree.get("answer_idx") is not None else None
     if tree.get("answer") is not None:
         told = common.keys(tree["answer"], offered, "answer")
-        told = told if told[0] in {letter_of(at) for at in range(len(offered))} else ()
+        told = told if set(told) <= {letter_of(at) for at in range(len(offered))} else ()
         if key is None and not told:
             raise FormatError(f"answer: {read.shown(tree['answer'])} is none of the choices.")
         if key is not None and told and told != key:

@@ -150,6 +150,7 @@ def test_daily_omni_and_worldsense(tmp_path: Path) -> None:
         ([GRASP | {"qa": GRASP["qa"] | {"category": "T9"}}], "'T9' is not a code of the data scheme"),
         ([GRASP, GRASP], "The id g1|id .*g1 is there twice"),
         ([MMSI | {"answer_idx": 3}], "answer_idx: expected a whole number from 0 to 2, found 3"),
+        ([MMSI | {"answer": [], "answer_idx": None}], r"answer: \[\] is none of the choices"),
         ([MMSI | {"answer": "P0"}], 'answer_idx is the choice C, answer is "P0"'),
         ([MMSI | {"choices": ["P0"], "answer_idx": 0, "answer": "P0"}], "expected 2 to 26 options, found 1"),
         ([TVQA | {"ts": "later"}], "ts: expected start-end in seconds"),

@@ -144,14 +144,16 @@ def test_a_failing_endpoint_and_a_broken_video_are_errors_of_the_item(monkeypatc
     def broken(*_: Any) -> list[Shown]:
         raise FormatError("The video c.mp4 of the item q1 is not below /v.")
 
-    with Server([fails(400, "too many pictures")]) as server:
+    with Server([fails(400, "too many pictures"), says("no", reason="content_filter")]) as server:
         model = models.ByEndpoint(server.config(), asked(monkeypatch, lambda *_: []))
         reply = model.answer(item("q1", video="c.mp4"))
         assert reply.error is not None and "too many pictures" in reply.error and not reply.text
+        held = model.answer(item("q1", video="c.mp4"))
+        assert held.error is not None and "held the reply back" in held.error and not held.text
         monkeypatch.setattr(models, "shown", broken)
         again = model.answer(item("q1", video="c.mp4"))
         model.close()
-    assert again.error is not None and "not below /v" in again.error and len(server.asked) == 1
+    assert again.error is not None and "not below /v" in again.error and len(server.asked) == 2
 
 
 # --- a folder --------------------------------------------------------------------------------------------------------

@@ -296,6 +296,29 @@ def test_runs_of_different_benchmarks_are_not_compared(tmp_path: Path, capsys: p
     assert compare.main([str(a)]) == 2 and compare.main([str(a), str(tmp_path)]) == 2
 
 
+@pytest.mark.parametrize(
+    ("file", "old", "new", "sentence"),
+    [
+        ("results.json", '"sha256"', '"sha"', "bench.sha256: Field required"),
+        ("results.json", '"overall": {', '"overall": [{}], "was": {', "overall: Input should be"),
+        (
+            "items.jsonl",
+            '"recording": "game0"',
+            '"recording": []',
+            "line 1: .*recording: Input should be a valid string",
+        ),
+        ("items.jsonl", '"strict": ', '"tight": ', "line 1: .*it has no score by strict"),
+    ],
+)
+def test_a_broken_run_is_said(tmp_path: Path, file: str, old: str, new: str, sentence: str) -> None:
+    out = evaluated(tmp_path, "m", {0}, "--replicates", "10")
+    text = (out / file).read_text()
+    assert old in text
+    (out / file).write_text(text.replace(old, new))
+    with pytest.raises(FormatError, match=sentence):
+        compare.Run.load(out)
+
+
 def test_evaluation_loads_nothing_heavy() -> None:
     script = (
         "import sys, ml.evaluation.run, ml.evaluation.compare, ml.evaluation.local; "
