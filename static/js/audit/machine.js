@@ -69,6 +69,7 @@ function provenance(claim, store) {
     Grounder: grounder,
     "Frames looked at": looked.length ? `${looked.length}: ${shorten(looked)}` : "none",
     Notes: claim.grounding?.notes?.length ? claim.grounding.notes.join(" ") : null,
+    "Asked again, evidence hidden": deletion(claim, store.task.deletion),
   };
   return h(
     "details",
@@ -85,6 +86,19 @@ function provenance(claim, store) {
         ]),
     ),
   );
+}
+
+/** The deletion test of the response; told with the claims whose masks were hidden, once the audit is finished. */
+function deletion(claim, record) {
+  if (!record?.answers || !record.decides.claims.includes(claim.name)) return null;
+  const { plain, hidden, control } = record.answers;
+  return {
+    "as it is": plain,
+    "this hidden": hidden,
+    "as much hidden elsewhere": control,
+    frames: record.decides.frames.join(", "),
+    model: record.decides.asker.model ?? record.decides.asker.name,
+  };
 }
 
 function nested(found) {
