@@ -178,12 +178,13 @@ def _published(told: dict[str, Any] | None) -> list[str]:
     if told is None:
         return []
     columns = told["columns"]
-    rows = [*((row["model"], row["values"]) for row in told["rows"]), ("this evaluation", told["ours"])]
-    width = max(len(name) for name, _ in rows)
+    rows = [(row["model"], row["values"], f"{row['source']}; {row['state']}") for row in told["rows"]]
+    rows.append(("this evaluation", told["ours"], ""))
+    width = max(len(name) for name, *_ in rows)
     lines = [f"{'per cent'.ljust(width)}  {'  '.join(name.rjust(7) for name in columns)}"]
-    for name, values in rows:
+    for name, values, source in rows:
         cells = [f"{values[column]:7.1f}" if column in values else " " * 7 for column in columns]
-        lines.append(f"{name.ljust(width)}  {'  '.join(cells)}")
+        lines.append(f"{name.ljust(width)}  {'  '.join(cells)}  {source}".rstrip())
     return [*lines, *told["cautions"]]
 
 
