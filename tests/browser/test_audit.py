@@ -18,7 +18,7 @@ from tests.browser import audit_seed
 from tests.browser.bench import seed
 from tests.browser.conftest import PASSWORD, settle
 from tests.browser.test_pages import NAMELESS, TOO_SMALL, sideways
-from webapp.audit.models import Audit, HumanVerdict, MaskEdit, Rating, Response
+from webapp.audit.models import Audit, HumanVerdict, MaskEdit, MaskStep, Rating, Response
 
 FETCH = "(url) => fetch(url).then((answer) => answer.text())"
 SAVED = "#save-state[data-unsaved='0']"
@@ -332,6 +332,42 @@ def test_nothing_that_was_said_is_lost(visit: Any, crew: SimpleNamespace, studio
     assert said_by(crew.rita) == [("contradicted", "irrelevant")]
     said = HumanVerdict.objects.get()
     assert said.blind_verdict == "supported" and said.machine_seen  # what came after the machine's word is kept apart
+
+
+def test_an_undo_whose_answer_was_lost_undoes_one_step(
+    visit: Any, crew: SimpleNamespace, studio: Any, audit: Audit
+) -> None:
+    """Also of steps of an earlier visit, with the key held down, and with what the page shows after it."""
+    page = begin(visit(crew.rita).page, studio)
+    page.keyboard.press("m")
+    for left in (0.3, 0.5, 0.7):
+        stroke(page, (left, 0.2), (left + 0.05, 0.2))
+    page.wait_for_selector(SAVED)
+    page.reload()
+    settle(ready(page))
+    page.keyboard.press("m")
+    sent: list[Any] = []
+
+    def lose(route: Any) -> None:
+        sent.append(route.request.post_data_json)
+        if len(sent) == 1:
+            route.fetch()
+            route.abort()
+        else:
+            route.continue_()
+
+    page.route("**/masks/undo", lose)
+    page.keyboard.press("Control+z")
+    page.wait_for_function("() => document.querySelector('#save-state').dataset.state === 'unsaved'")
+    page.wait_for_selector(SAVED)
+    assert len(sent) == 2 and sent[0] == sent[1]
+    assert MaskStep.objects.filter(undone=False).count() == 2
+    stroke(page, (0.3, 0.7), (0.35, 0.7))  # on what the undo left there
+    page.wait_for_selector(SAVED)
+    for _ in range(9):
+        page.keyboard.press("Control+z")
+    page.wait_for_selector(SAVED)
+    assert len(sent) == 5 and not MaskEdit.objects.exists()
 
 
 def two_a_second(response: Response) -> None:

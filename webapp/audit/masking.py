@@ -71,8 +71,7 @@ def _step(claim: Claim, user: User, id: UUID, kind: str, how: str, edits: Sequen
     if known is not None:
         if known.claim_id != claim.id or known.user_id != user.pk:
             raise Refused("This id is taken.", "id")
-        rows = MaskEdit.objects.filter(id__in=[row[0] for row in known.rows])
-        return Stepped(known.id, list(rows.order_by("query", "object", "frame")), [], steps_of(claim, user))
+        return _as_now(known, claim, user)
     check(claim, edits)
     there = {_place(row): row for row in MaskEdit.objects.select_for_update().filter(claim=claim, user=user)}
     touched, log = [], []
@@ -167,8 +166,9 @@ def undo(*, claim: Claim, user: User, named: UUID | None = None) -> Stepped:
         need_seat(claim.response, user)
         steps = MaskStep.objects.select_for_update().filter(claim=claim, user=user, undone=False)
         step = steps.order_by("-created", "-id").first()
-        if named is not None and MaskStep.objects.filter(id=named, claim=claim, user=user, undone=True).exists():
-            return Stepped(named, [], [], steps_of(claim, user))
+        undone = MaskStep.objects.filter(id=named, claim=claim, user=user, undone=True).first() if named else None
+        if undone is not None:
+            return _as_now(undone, claim, user)
         if named is not None and (step is None or step.id != named):
             raise Refused("This is not your last step at this claim.", "step")
         if step is None:
@@ -192,6 +192,14 @@ def undo(*, claim: Claim, user: User, named: UUID | None = None) -> Stepped:
         step.undone = True
         step.save(update_fields=["undone"])
         return Stepped(step.id, back, gone, steps_of(claim, user))
+
+
+def _as_now(step: MaskStep, claim: Claim, user: User) -> Stepped:
+    """For a request that is sent again: the masks the step touched as they are by now, and those that are gone."""
+    ids = [UUID(row[0]) for row in step.rows]
+    rows = list(MaskEdit.objects.filter(id__in=ids, claim=claim, user=user).order_by("query", "object", "frame"))
+    there = {row.id for row in rows}
+    return Stepped(step.id, rows, [id for id in ids if id not in there], steps_of(claim, user))
 
 
 def _tell_earlier(step: MaskStep, rows: Sequence[MaskEdit]) -> None:

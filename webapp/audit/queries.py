@@ -14,6 +14,7 @@ from typing import Any, cast
 from uuid import UUID
 
 import numpy as np
+from django.core.cache import cache
 from django.core.files.storage import default_storage
 from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
@@ -86,8 +87,7 @@ class Figures:
         self.models: dict[UUID, list[str]] = defaultdict(list)
         for audit, model in rows.order_by("model").values_list("audit", "model").distinct():
             self.models[audit].append(model)
-        claims = Claim.objects.filter(response__audit__in=ids).order_by().values_list("response__audit")
-        self.claims = dict(claims.annotate(n=Count("id")))
+        self.claims = claims_of(self.counts)
         completed = Rating.objects.filter(response__audit__in=ids, completed__isnull=False)
         full = completed.order_by().values("response__audit", "response").annotate(n=Count("id"))
         full = full.filter(n__gte=F("response__audit__raters"))
@@ -99,6 +99,21 @@ class Figures:
         living = Job.objects.filter(kind__in=WORK, state__in=LIVE, parameters__audit__in=[str(id) for id in ids])
         for job in living.select_related("video", "project").order_by("-created"):
             self.jobs[job.parameters["audit"]] = job
+
+
+def claims_of(counts: Mapping[UUID, Mapping[str, int]]) -> dict[UUID, int]:
+    """How many claims each audit has. All of them have to be read for that, so it is counted anew only once responses
+    came, went or were processed, and after a minute."""
+    keys = {audit: f"audit-claims:{audit}:{'-'.join(map(str, told.values()))}" for audit, told in counts.items()}
+    known = cache.get_many(keys.values())
+    unknown = [audit for audit, key in keys.items() if key not in known]
+    if unknown:
+        rows = Claim.objects.filter(response__audit__in=unknown).order_by().values_list("response__audit")
+        found = dict.fromkeys(unknown, 0) | dict(rows.annotate(n=Count("id")))
+        fresh = {keys[audit]: n for audit, n in found.items()}
+        cache.set_many(fresh, timeout=60)
+        known |= fresh
+    return {audit: known[key] for audit, key in keys.items()}
 
 
 def _audit_row(audit: Audit, figures: Figures, role: Role) -> Row:
@@ -249,7 +264,8 @@ def task(response: Response, user: User, role: Role, *, adjudicate: bool = False
         "provenance": {name: told for name, told in response.provenance.items() if name != "deletion"},
         "package": _package(package, len(claims)),
         "claims": claims,
-        "steps": view.steps,
+        "steps": {claim: len(ids) for claim, ids in view.steps.items()},
+        "undoable": view.steps,
         "seat": _seat(seat),
         "may": {
             "rate": rates and seat is not None and seat.completed is None,
@@ -281,8 +297,10 @@ class View:
         self.machine = {(m.claim_id, m.reprompt_id): m for m in MachineVerdict.objects.filter(of, mine_only)}
         decided = AuditAdjudication.objects.filter(of).select_related("user") if self.open_to_all else []
         self.decided = {row.claim_id: row for row in decided}
-        steps = MaskStep.objects.filter(of, user=user, undone=False).values_list("claim").annotate(n=Count("id"))
-        self.steps = {str(claim): n for claim, n in steps.order_by()}
+        self.steps: dict[str, list[str]] = defaultdict(list)  # of this person, the last one last
+        steps = MaskStep.objects.filter(of, user=user, undone=False).order_by("created", "id")
+        for claim, id in steps.values_list("claim", "id"):
+            self.steps[str(claim)].append(str(id))
         seats = list(Rating.objects.filter(response=response).select_related("user"))
         self.rated = any(seat.user_id == user.pk for seat in seats)
         self.ratings = [

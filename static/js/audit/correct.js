@@ -230,7 +230,12 @@ export class Corrector {
 
   get mayUndo() {
     const { claim } = this.store;
-    return this.#done.some((step) => step.claim === claim?.id) || (this.store.task.steps?.[claim?.id] ?? 0) > 0;
+    return this.#done.some((step) => step.claim === claim?.id) || this.#earlier(claim).length > 0;
+  }
+
+  /** Ids of the steps that were there when the page opened: an undo names its step, so sent twice it undoes one. */
+  #earlier(claim) {
+    return this.store.task.undoable?.[claim?.id] ?? [];
   }
 
   get mayRedo() {
@@ -246,7 +251,7 @@ export class Corrector {
     this.queue.put({
       row: `masks ${claim.id}`,
       path: `/audit/claims/${claim.id}/masks/undo`,
-      body: step ? { step: step.id } : {},
+      body: { step: step?.id ?? this.#earlier(claim).pop() },
       label: `Claim ${this.store.at + 1}: undo`,
       about: claim.id,
       apply: step?.changes.map(({ query, object, frame, before }) => ({ query, object, frame, edit: before })) ?? null,

@@ -55,6 +55,7 @@ def test_steps_are_undone_one_after_another(held: Scene, people: SimpleNamespace
     assert now(rita) == [(125, "draw", counts(0, 1))] and len(back.gone) == 1 and back.steps == 2
     again = masking.undo(claim=held.claims[0], user=rita, named=done.step)  # the answer was lost: the same request
     assert again.steps == 2 and now(rita) == [(125, "draw", counts(0, 1))]
+    assert (again.edits, again.gone) == (back.edits, back.gone)
     masking.undo(claim=held.claims[0], user=rita)
     assert now(rita) == [(125, "draw", counts(0))]
     masking.undo(claim=held.claims[0], user=rita)
