@@ -65,7 +65,8 @@ def evaluate(
     out.mkdir(parents=True, exist_ok=True)
     with only_writer(out):
         run = _run(out, bench, model, settings)
-        replies = _answered(out, bench, model, progress, keep_going)
+        written = run["model"]["kind"] == "predictions"  # a file is at its end, whatever it says
+        replies = _answered(out, bench, model, progress, keep_going or written)
         rows = [scored(item, replies[item.id]) for item in bench.items]
         found = results(rows, bench, run, replicates=replicates, seed=seed)
         _write(out, rows, bench, run, found)
@@ -155,6 +156,7 @@ def _answered(out: Path, bench: Bench, model: Model, progress: Progress, keep_go
     with path.open("ab") as file:
         for item in bench.items:
             if item.id in kept:
+                in_a_row = 0  # it lies between them, also when it was answered by an earlier call
                 continue
             reply = model.answer(item)
             kept[item.id] = reply
@@ -164,7 +166,7 @@ def _answered(out: Path, bench: Bench, model: Model, progress: Progress, keep_go
             progress(STAGE, len(kept) / len(bench.items))
             if in_a_row >= MOST_IN_A_ROW and not keep_going and len(kept) < len(bench.items):
                 raise GivenUp(
-                    f"{in_a_row} items in a row failed, the last with: {reply.error} What is answered is kept; the "
+                    f"{in_a_row} items in a row failed, the last with: {str(reply.error).rstrip('.')}. What is answered is kept; the "
                     "same command goes on."
                 )
     return kept

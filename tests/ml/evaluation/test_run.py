@@ -198,6 +198,18 @@ def test_an_endpoint_that_is_gone_is_given_up(tmp_path: Path) -> None:
     assert len(model.asked) == 8 and not (tmp_path / "results.json").exists()
 
 
+def test_errors_with_answers_between_them_are_not_in_a_row(tmp_path: Path) -> None:
+    """Also in a later call, which asks nothing but them; and a file of predictions is read to its end."""
+    broken = {"q0", "q2", "q4", "q5", "q7", "q9"}
+    for _ in range(2):
+        assert go(Scripted(broken), tmp_path)["overall"]["error"] == 6
+    path = predictions(tmp_path / "m.jsonl", set(), error="CUDA out of memory")
+    for _ in range(2):
+        told = ["--model", str(path), "--bench", str(bench_file(tmp_path)), "--out", str(tmp_path / "file")]
+        assert main(told) == 0
+    assert json.loads((tmp_path / "file/results.json").read_text())["overall"]["error"] == 12
+
+
 def test_it_goes_on_when_told_to(tmp_path: Path) -> None:
     model = Scripted({f"q{k}" for k in range(10)})
     found = folder.evaluate(bench=TEN, model=model, out=tmp_path, settings={}, keep_going=True)
