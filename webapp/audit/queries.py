@@ -84,10 +84,9 @@ class Figures:
         each = rows.order_by().values_list("audit").annotate(n=Count("id"), done=Count("id", done))
         each = each.annotate(failed=Count("id", Q(state=Response.State.FAILED)), videos=Count("video", distinct=True))
         self.counts = {audit: dict(zip(NOTHING, figures, strict=True)) for audit, *figures in each}
-        self.models: dict[UUID, list[str]] = defaultdict(list)
-        for audit, model in rows.order_by("model").values_list("audit", "model").distinct():
-            self.models[audit].append(model)
-        self.claims = claims_of(self.counts)
+        content = content_of(self.counts)
+        self.models = {audit: models for audit, (models, _) in content.items()}
+        self.claims = {audit: claims for audit, (_, claims) in content.items()}
         completed = Rating.objects.filter(response__audit__in=ids, completed__isnull=False)
         full = completed.order_by().values("response__audit", "response").annotate(n=Count("id"))
         full = full.filter(n__gte=F("response__audit__raters"))
@@ -101,16 +100,20 @@ class Figures:
             self.jobs[job.parameters["audit"]] = job
 
 
-def claims_of(counts: Mapping[UUID, Mapping[str, int]]) -> dict[UUID, int]:
-    """How many claims each audit has. All of them have to be read for that, so it is counted anew only once responses
-    came, went or were processed, and after a minute."""
-    keys = {audit: f"audit-claims:{audit}:{'-'.join(map(str, told.values()))}" for audit, told in counts.items()}
+def content_of(counts: Mapping[UUID, Mapping[str, int]]) -> dict[UUID, tuple[list[str], int]]:
+    """The models of each audit, and how many claims it has. All rows have to be read for that, so it is looked at anew
+    only once responses came, went or were processed, and after a minute."""
+    keys = {audit: f"audit-content:{audit}:{'-'.join(map(str, told.values()))}" for audit, told in counts.items()}
     known = cache.get_many(keys.values())
     unknown = [audit for audit, key in keys.items() if key not in known]
     if unknown:
+        models: dict[UUID, list[str]] = defaultdict(list)
+        named = Response.objects.filter(audit__in=unknown).order_by("model").values_list("audit", "model")
+        for audit, model in named.distinct():
+            models[audit].append(model)
         rows = Claim.objects.filter(response__audit__in=unknown).order_by().values_list("response__audit")
-        found = dict.fromkeys(unknown, 0) | dict(rows.annotate(n=Count("id")))
-        fresh = {keys[audit]: n for audit, n in found.items()}
+        claims = dict(rows.annotate(n=Count("id")))
+        fresh = {keys[audit]: (models[audit], claims.get(audit, 0)) for audit in unknown}
         cache.set_many(fresh, timeout=60)
         known |= fresh
     return {audit: known[key] for audit, key in keys.items()}
