@@ -165,9 +165,10 @@ def _answered(out: Path, bench: Bench, model: Model, progress: Progress, keep_go
             in_a_row = in_a_row + 1 if reply.error not in (None, MISSING) else 0
             progress(STAGE, len(kept) / len(bench.items))
             if in_a_row >= MOST_IN_A_ROW and not keep_going and len(kept) < len(bench.items):
+                last = str(reply.error).rstrip(".")
                 raise GivenUp(
-                    f"{in_a_row} items in a row failed, the last with: {str(reply.error).rstrip('.')}. What is answered is kept; the "
-                    "same command goes on."
+                    f"{in_a_row} items in a row failed, the last with: {last}. What is answered is kept; the same "
+                    "command goes on."
                 )
     return kept
 
