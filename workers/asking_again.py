@@ -20,6 +20,7 @@ from webapp.audit.recording import Gone
 from webapp.bench.services import bench_of
 from webapp.lib import storage
 from webapp.lib.errors import Refused
+from webapp.library.models import Video
 from workers.attempt import Attempt
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ def ask_all(attempt: Attempt, audit: Audit) -> int:
     done, broken, failed = 0, 0, False
     asker = ByEndpoint(Config.from_environment(), stop=lambda: attempt.progress("ask again", done / len(ids)))
     for video_id, responses in by_video(ids):
+        if not Video.objects.filter(id=video_id).exists():  # withdrawn meanwhile, with its responses
+            continue
         with opened(video_id, attempt.folder / "people" / str(video_id)) as seen:
             for response_id in responses:
                 asker.stop()
