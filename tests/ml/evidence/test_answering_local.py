@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,7 +30,12 @@ def test_a_model_of_a_folder_sees_the_clip_and_answers_the_same_twice(
     clip = clips.make("bframes", tmp_path)
     index: FrameIndex = index_of(clip.path, silent)
     model = answering.ByFolder(tiny)
-    told = {"clip": clip.path, "index": index, "question": "Who looks?", "options": ["Person 1", "Person 2"]}
+    told: dict[str, Any] = {
+        "clip": clip.path,
+        "index": index,
+        "question": "Who looks?",
+        "options": ["Person 1", "Person 2"],
+    }
     first, second = (answering.ask(model, stamped=False, **told) for _ in range(2))
     other = answering.ask(model, stamped=True, **told)  # the same pictures without the stamp
     model.close()
