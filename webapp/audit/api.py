@@ -20,7 +20,7 @@ from pydantic import Field
 
 from ml.formats.errors import FormatError
 from webapp.accounts.access import project_for, role_in
-from webapp.audit import masking, producing, queries, rating, reporting, reprompting, services
+from webapp.audit import agreeing, masking, producing, queries, rating, reporting, reprompting, services
 from webapp.audit.access import audit_for, claim_for, response_for
 from webapp.audit.models import Grounding, Response
 from webapp.jobs.models import Job
@@ -221,7 +221,7 @@ def get_report(request: UserRequest, audit_id: UUID) -> dict[str, Any]:
 def get_agreement(request: UserRequest, audit_id: UUID) -> dict[str, Any]:
     audit, _ = audit_for(request.user, audit_id, "view")
     reporting.need_finished(audit)
-    return {"rows": audit.report.get("agreement", [])}
+    return {"rows": agreeing.told(audit.report.get("agreement", []))}
 
 
 @router.get("/audits/{uuid:audit_id}/compare/{uuid:other_id}")
@@ -284,8 +284,8 @@ def _columns(response: Response, groundings: list[Grounding]) -> HttpResponse:
         try:
             with default_storage.open(f"{response.folder}/{grounding.columns}") as file:
                 parts.append((grounding, json.load(file)))
-        except FileNotFoundError:
-            raise Http404("The masks of this response are gone from the store.") from None
+        except (FileNotFoundError, ValueError):
+            raise Http404("The masks of this response are gone from the store, or damaged there.") from None
     text = json.dumps(queries.columns_of(response, parts), separators=(",", ":"))
     answer = HttpResponse(text, content_type="application/json")
     answer["Cache-Control"] = "private, no-cache"

@@ -262,12 +262,17 @@ def propagate(*, claim: Claim, user: User, id: UUID, query: str, object: int, fr
 
 
 def machine_masks(claim: UUID) -> tuple[dict[tuple[str, int, int], str], Sequence[int] | None]:
-    """The machine's masks of a claim by query, object and frame, and their size [height, width]."""
+    """The machine's masks of a claim by query, object and frame, and their size [height, width]. Raises Refused where
+    their file is gone or damaged."""
     masks: dict[tuple[str, int, int], str] = {}
     size = None
     for grounding in Grounding.objects.filter(claim=claim).exclude(columns="").select_related("claim__response"):
-        with default_storage.open(f"{grounding.claim.response.folder}/{grounding.columns}") as file:
-            stored = json.load(file)
+        try:
+            with default_storage.open(f"{grounding.claim.response.folder}/{grounding.columns}") as file:
+                stored = json.load(file)
+        except (FileNotFoundError, ValueError) as error:
+            name = f"claim {grounding.claim.position} of response {grounding.claim.response.position}"
+            raise Refused(f"The stored masks of {name} are gone or damaged.", "claim") from error
         keys = zip(stored["query"], stored["object"], stored["frame"], strict=True)
         masks.update(zip(keys, stored["counts"], strict=True))
         size = stored["size"]

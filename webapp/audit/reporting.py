@@ -15,11 +15,11 @@ from uuid import UUID
 
 from django.core.files.storage import default_storage
 from django.db import transaction
-from django.db.models import F
+from django.db.models import BooleanField, F, Func
 
 from webapp.accounts.models import User
 from webapp.audit.masking import machine_masks
-from webapp.audit.models import Audit, AuditAdjudication, Claim, MachineVerdict, MaskEdit, Response
+from webapp.audit.models import Audit, AuditAdjudication, Claim, Grounding, MachineVerdict, MaskEdit, Response
 from webapp.audit.rating import counted
 from webapp.audit.services import live_job
 from webapp.jobs import services as jobs
@@ -56,8 +56,11 @@ def report_of(audit: Audit) -> tuple[Row | None, Job | None]:
     job = live_job(audit, ("audit-report",))
     if not audit.report:
         return None, job
-    with default_storage.open(file_of(audit, "json")) as file:
-        return json.load(file), job
+    try:
+        with default_storage.open(file_of(audit, "json")) as file:
+            return json.load(file), job
+    except FileNotFoundError:  # gone with a video a moment ago, or lost: it is made again
+        return None, job
 
 
 def file_of(audit: Audit, kind: str) -> str:
@@ -141,6 +144,7 @@ def rows_of(audit: Audit, *, humans: bool = True, masks: bool = True, named: boo
     judged = MachineVerdict.objects.filter(claim__response__audit=audit, reprompt=None).defer("provenance")
     machine = {verdict.claim_id: verdict for verdict in judged}
     overlaps = overlaps_of(audit) if humans and masks else {}
+    seen = shown_masks(audit) if humans else set()
     claims: dict[UUID, list[Any]] = defaultdict(list)  # with polarity and words, without the rest of their body
     split = Claim.objects.filter(response__audit=audit).defer("body").order_by("position")
     for one in split.annotate(polarity=F("body__polarity"), words=F("body__text")):
@@ -172,7 +176,11 @@ def rows_of(audit: Audit, *, humans: bool = True, masks: bool = True, named: boo
             if humans:
                 words = said.get(claim.id, [])
                 row["human"] = {raters[v.user_id or 0]: v.blind_verdict for v in words}
-                row["relevance"] = {raters[v.user_id or 0]: v.blind_relevance for v in words if v.blind_relevance}
+                row["relevance"] = {
+                    raters[v.user_id or 0]: v.blind_relevance
+                    for v in words
+                    if v.blind_relevance and not seen.isdisjoint({(claim.id, None), (claim.id, v.user_id)})
+                }
                 row["adjudicated"] = decided.get(claim.id)
             told.append(row)
         rows.append(
@@ -199,7 +207,21 @@ def tested(response: Response) -> Row | None:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Corrected masks
+# Masks
+
+
+def shown_masks(audit: Audit) -> set[tuple[UUID, int | None]]:
+    """(claim, None) where the machine has a mask for what a claim names, (claim, person) where it has one for this
+    person's other wording: only of such can anybody say how relevant the mask is."""
+    own = Grounding.objects.filter(claim__response__audit=audit).exclude(columns="")
+    return set(own.filter(HasMask(F("queries"))).values_list("claim", "reprompt__user"))
+
+
+class HasMask(Func):
+    """Whether one of a grounding's queries, other than a control, was found on a frame."""
+
+    template = "jsonb_path_exists(%(expressions)s, '$[*] ? (@.role != \"negative\" && @.frames.size() > 0)')"
+    output_field = BooleanField()
 
 
 def overlaps_of(audit: Audit) -> dict[UUID, float]:

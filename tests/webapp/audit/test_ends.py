@@ -146,3 +146,29 @@ def test_a_number_of_thousands_of_digits_is_no_person(people: SimpleNamespace, v
     file = SimpleUploadedFile("r.jsonl", json.dumps(line | {"model": "m", "text": "x"}).encode())
     answer = as_user(people.cora).post("/api/v1/projects/one/audits", {"file": file})
     assert answer.status_code == 422 and answer.json()["error"].startswith("r.jsonl, line 1: the tag '1' stands for")
+
+
+def test_files_that_are_gone_from_the_store_are_a_sentence(scene: Scene, people: SimpleNamespace, as_user: Any) -> None:
+    import json
+
+    from tests.webapp.audit.made import FULL, SIZE
+    from webapp.audit import masking
+    from webapp.lib import storage
+
+    client, claim = as_user(people.rita), scene.claims[0]
+    rating.take(response=scene.response, user=people.rita)
+    drawn = masking.Wanted(uuid4(), "phrase-1", 1, 125, "draw", None, SIZE, FULL)
+    masking.edit(claim=claim, user=people.rita, id=uuid4(), kind="brush", edits=[drawn])
+    path = storage.local_path(f"{scene.response.folder}/c1.json")
+    assert path is not None
+    for break_it in (lambda: path.write_text("{"), path.unlink):
+        break_it()
+        assert client.get(f"/api/v1/audit/responses/{scene.response.id}/masks").status_code == 404
+        wanted = {"id": str(uuid4()), "query": "phrase-1", "object": 1, "frames": [126]}
+        answer = client.post(
+            f"/api/v1/audit/claims/{claim.id}/masks/propagate", json.dumps(wanted), content_type="application/json"
+        )
+        assert answer.status_code == 422 and "claim 1 of response 1" in answer.json()["error"]
+    Audit.objects.update(state="finished", report={"v": 1})
+    assert client.get(f"/api/v1/audits/{scene.audit.id}/report").json() == {"report": None, "job": None}
+    assert client.get(f"/p/one/audits/{scene.audit.number}/report/").status_code == 200
