@@ -124,3 +124,14 @@ def test_there_is_exactly_one_opencv() -> None:
 
     found = {d.metadata["Name"].lower() for d in distributions() if "opencv" in (d.metadata["Name"] or "").lower()}
     assert found == {"opencv-python-headless"}
+
+
+@pytest.mark.parametrize("path", [*modules("ml"), *modules("workers")], ids=named)
+def test_models_are_read_from_safetensors_alone(path: Path) -> None:
+    """A model class of transformers takes pickled weights, too, where it is not told otherwise."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained":
+            called = ast.unparse(node.func.value)
+            if "Model" in called and not called.startswith("Peft"):  # of adapters the folder's file is asked for before
+                told = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
+                assert told.get("use_safetensors") == "True", f"{path}:{node.lineno}: {called}"

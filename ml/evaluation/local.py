@@ -82,7 +82,10 @@ class Weights:
             try:
                 processor = transformers.AutoProcessor.from_pretrained(self.folder, local_files_only=True)
                 model = transformers.AutoModelForImageTextToText.from_pretrained(
-                    self.folder, local_files_only=True, dtype=torch.bfloat16 if cuda else torch.float32
+                    self.folder,
+                    local_files_only=True,
+                    use_safetensors=True,  # never weights that have to be unpickled
+                    dtype=torch.bfloat16 if cuda else torch.float32,
                 )
             except (OSError, ValueError, KeyError) as error:
                 said = " ".join(str(error).split())[:200]
@@ -141,7 +144,7 @@ def fingerprint(folder: Path) -> str:
     """sha256 over names, sizes and both ends of the files that decide an answer: quick also with large weights."""
     digest = hashlib.sha256()
     for path in sorted(folder.iterdir()):
-        if path.suffix not in (".json", ".safetensors", ".bin", ".jinja", ".txt") or not path.is_file():
+        if path.suffix not in (".json", ".safetensors", ".jinja", ".txt") or not path.is_file():
             continue
         size = path.stat().st_size
         digest.update(f"{path.name}:{size}\n".encode())
