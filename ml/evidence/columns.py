@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ml.evidence.grounding.protocol import Grounded, Masks, Query
+from ml.evidence.scope import scope
 
 
 def stored(path: Path) -> Masks:
@@ -66,8 +67,14 @@ def query_rows(queries: Sequence[Query], grounded: Grounded | None) -> list[dict
 def _row(query: Query, grounded: Grounded | None) -> dict[str, Any]:
     row: dict[str, Any] = {"id": query.id, "text": query.text, "role": query.role, "person": query.person}
     if grounded is None:
-        nothing = {"attributes_checked": [], "frames": [], "objects": 0, "best": None}
-        return row | {"status": "error", "sentence": ""} | nothing
+        nothing: dict[str, Any] = {
+            "attributes_checked": [],
+            "looked_for": None,
+            "unchecked": [],
+            "frames": [],
+            "objects": 0,
+        }
+        return row | {"status": "error", "sentence": "", "best": None} | nothing
     masks = grounded.masks
     at = np.flatnonzero(masks.query == query.id)
     best = None
@@ -76,10 +83,15 @@ def _row(query: Query, grounded: Grounded | None) -> dict[str, Any]:
         box = np.round(masks.box[k].astype(np.float64), 5).tolist()
         best = {"frame": int(masks.frame[k]), "object": int(masks.object[k]), "box": box}
         best["score"] = numbers(masks.score[[k]])[0]
+    checked = grounded.attributes_checked.get(query.id, ())
+    status = grounded.status.get(query.id, "error")
+    asked = scope(query.text, checked) if query.text and status in ("ok", "empty") else None
     return row | {
-        "status": grounded.status.get(query.id, "error"),
+        "status": status,
         "sentence": grounded.sentence.get(query.id, ""),
-        "attributes_checked": list(grounded.attributes_checked.get(query.id, ())),
+        "attributes_checked": list(checked),
+        "looked_for": asked.looked_for if asked else None,
+        "unchecked": list(asked.unchecked) if asked else [],
         "frames": np.unique(masks.frame[at]).tolist(),
         "objects": len(np.unique(masks.object[at])),
         "best": best,

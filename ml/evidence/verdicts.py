@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from ml.evidence.grounding.protocol import Grounded, Query, Status, Window
 from ml.evidence.grounding.windows import claimed_span, padded
 from ml.evidence.package import UNSEEN, Claim, Phrase, Statement
+from ml.evidence.scope import Scope, scope
 from ml.evidence.statements import SHARE, Around, Told, Truth, readable, told
-from ml.evidence.vocabulary import EMBEDDED
 from ml.questions.clip import CLOSE_S, ClipClock
 
 Name = Literal[
@@ -50,6 +50,7 @@ NEGATED: dict[Name, Name] = {
 
 REFUTING = ("unsupported", "contradicted", "wrong_person", "wrong_time")
 LOOKED = ("ok", "empty")  # of a query that was looked for
+UNTIMED = "in the whole clip (the claim names no time)"
 SEEN_ONLY = ("person", "object", "scene")  # types of claims that a mask can bear out by itself
 # Word lists, so heuristics. PRESENCE without MORE: a claim about a person that says no more than that they are there.
 # OWNS: one that gives the person what it names.
@@ -111,8 +112,9 @@ def judge(
     """
     case = Case(claim, tuple(queries), window, grounded, truth, clock, persons, rules)
     verdict = _first(case)
-    timing = "" if verdict.name in ("not_groundable", "not_in_vocabulary", "error") else case.timing
-    sentence = f"{verdict.sentence} {timing}".strip()
+    timed = verdict.name in ("not_groundable", "not_in_vocabulary", "error") or UNTIMED in verdict.sentence
+    told = [verdict.sentence, *case.unlooked(verdict), "" if timed else case.timing]
+    sentence = " ".join(filter(None, told))
     return replace(verdict, sentence=sentence, numbers={**case.numbers, **verdict.numbers})
 
 
@@ -203,6 +205,38 @@ class Case:
         """The words beyond its category that the grounder could check."""
         return () if self.grounded is None else self.grounded.attributes_checked.get(query, ())
 
+    def scope(self, query: str) -> Scope | None:
+        """What was really looked for when it was asked for a query's words; None where nothing was."""
+        text = next((q.text for q in self.queries if q.id == query), "")
+        return scope(text, self.checked(query)) if text and self.status(query) in LOOKED else None
+
+    def unlooked(self, verdict: Verdict) -> list[str]:
+        """Sentences on what the claim names and nobody looked for, whatever the verdict rests on."""
+        if verdict.name == "error" or self.grounded is None:
+            return []
+        told = []
+        for k, phrase in enumerate(self.claim.phrases, 1):
+            found, kind = self.scope(f"phrase-{k}"), self.scope(f"category-{k}")
+            said = f"“{phrase.text}”"
+            if found is not None:
+                told += [] if found.whole else [f"Of {said} – {found}."]
+            elif said not in verdict.sentence:
+                told.append(
+                    f"Of {said} only “{kind.looked_for}” was looked for." if kind else f"{said} was not looked for."
+                )
+        return told
+
+    @property
+    def where(self) -> str:
+        """Of the frames inside of the span: where they lie."""
+        return "in the claimed time" if self.timed else UNTIMED
+
+    def on(self, found: Mapping[str, Any]) -> str:
+        """On how many frames masks that count are, by numbers of `presence`."""
+        inside = f"on {found['strong_in']} of {len(self.inside)} frames ({_percent(found['share_in'])}) looked at"
+        outside = f", on {found['strong_out']} of {len(self.outside)} outside" if len(self.outside) else ""
+        return f"{inside} {self.where}{outside}"
+
     def _found(self, query: Query) -> dict[str, Any]:
         """Numbers of one query, see `presence`."""
         assert self.grounded is not None
@@ -210,9 +244,12 @@ class Case:
         strength = np.fmin(masks.score, masks.tracker_score)  # fmin: without a tracker's score the detection's counts
         rows = masks.query == query.id
         strong = rows & (strength >= self.rules.score)
+        looked_for = self.scope(query.id)
         return {
             "role": query.role,
             "text": query.text,
+            "looked_for": looked_for.looked_for if looked_for else None,
+            "unchecked": list(looked_for.unchecked) if looked_for else [],
             "status": self.status(query.id),
             **presence(masks.frame, masks.object, masks.person, rows, strong, self.inside, self.outside),
             "score": round(float(strength[rows].max()), 4) if rows.any() else None,
@@ -383,17 +420,17 @@ def _only_presence(claim: Claim) -> bool:
 
 def _present(case: Case) -> Verdict:
     """Of a claim about persons without anything else to look for."""
-    shares = []
+    seen = []
     for tag, number in case.number.items():
         assert number is not None
         found = case.found.get(f"person-{tag}")
         if found is not None and found["status"] in LOOKED and case.inside.size:
-            shares.append(found["share_in"])
+            seen.append(found)
         elif not case.truth.sees(number, case.around.padded):
             return failed(f"Nobody looked for Person {tag}, and no run says where that person is.")
-    least = min(shares, default=1.0)
-    many = f"on {_percent(least)} of the frames looked at" if shares else "by the tracks"
-    if least < case.rules.share:
+    least = min(seen, key=lambda found: float(found["share_in"]), default=None)
+    many = "by the tracks" if least is None else case.on(least)
+    if least is not None and least["share_in"] < case.rules.share:
         sentence = f"Found {many}; {_percent(case.rules.share)} are needed."
         return Verdict("weak", "person_rarely", sentence)
     if not _only_presence(case.claim):
@@ -414,6 +451,8 @@ def _seen(case: Case) -> Verdict:
         broken = next((v for v in each if v.name == "error"), None)
         what = "gaze or a gesture" if claim.type in ("gaze", "gesture") else f"an {claim.type}"
         sentence = f"A mask shows that something is there; it does not show {what}."
+        if claim.type in ("gaze", "gesture"):
+            sentence = f"{unread(claim.text)} {sentence}"
         return broken or missing or Verdict("not_groundable", "mask_only", sentence)
     if claim.phrases:
         if claim.polarity == "negated" and len(each) > 1:
@@ -435,7 +474,9 @@ def _phrase(case: Case, k: int, phrase: Phrase) -> Verdict:
         return _category(case, k, phrase)
     if found["status"] not in LOOKED:
         return failed(f"{said} was not looked for: {case.said(query)}".rstrip(": "))
-    missing = _missing(case, found, said)
+    asked = scope(phrase.text, case.checked(query))
+    said = f"“{asked.looked_for}”"
+    missing = _missing(case, found, said, whole=asked.whole)
     if missing is not None:
         return missing
     tag = _bearer(case.claim, phrase)
@@ -445,33 +486,35 @@ def _phrase(case: Case, k: int, phrase: Phrase) -> Verdict:
         others = [n for n in found["persons"] if n not in (-1, number)]
         if not own["any_in"] and others and found["share_in"] >= case.rules.share:
             whose = ", ".join(f"Person {case.printed(n)}" for n in others)
-            return Verdict("wrong_person", "on_another", f"{said} was found on {whose}, not on Person {tag}.")
+            sentence = f"{said} was found on {whose}, not on Person {tag}."
+            if not asked.whole:
+                return Verdict("weak", "attribute_unchecked", sentence)
+            return Verdict("wrong_person", "on_another", sentence)
         if not own["any_in"]:
             return Verdict("weak", "bearer_unchecked", f"{said} was found, but not on Person {tag}: on nobody.")
         found = own
-    share = f"on {_percent(found['share_in'])} of the {len(case.inside)} frames looked at in the claimed time"
+    share = case.on(found)
     if found["share_in"] < case.rules.share:
         return Verdict("weak", "found_rarely", f"{said} was found {share}; {_percent(case.rules.share)} are needed.")
-    if tag is None and phrase.singular and found["several"] >= case.rules.several:
+    if tag is None and asked.whole and phrase.singular and found["several"] >= case.rules.several:
         together = f"{found['together']} at once"
         return Verdict("ambiguous", "candidates", f"{said} is one thing in the text; {together} were found.")
-    unchecked = [word for word in EMBEDDED.beyond(phrase.text) if word not in case.checked(query)]
-    if unchecked:
-        which = ", ".join(f"“{a}”" for a in unchecked)
-        return Verdict("weak", "attribute_unchecked", f"{said} was found {share}; the grounder cannot check {which}.")
+    if not asked.whole:
+        return Verdict("weak", "attribute_unchecked", f"{said} was found {share}.")
     return Verdict("supported", "found", f"{said} was found {share}.")
 
 
-def _missing(case: Case, found: Mapping[str, Any], said: str) -> Verdict | None:
-    """The verdict on something of which there is no mask in the span."""
+def _missing(case: Case, found: Mapping[str, Any], said: str, *, whole: bool) -> Verdict | None:
+    """The verdict on something of which there is no mask in the span. `whole`: all of the phrase was looked for; a
+    thing of its kind somewhere else is not it."""
     if not case.inside.size:
-        return Verdict("ambiguous", "no_frames", f"No frame of the claimed time was looked at for {said}.")
+        return Verdict("ambiguous", "no_frames", f"No frame was looked at {case.where} for {said}.")
     if found["any_in"]:
         return None
-    if case.timed and (found["share_out"] or 0.0) >= case.rules.share:
-        share = f"on {_percent(found['share_out'])} of the {len(case.outside)} frames around"
+    if whole and case.timed and (found["share_out"] or 0.0) >= case.rules.share:
+        share = f"on {found['strong_out']} of {len(case.outside)} frames ({_percent(found['share_out'])}) around"
         return case.at_another_time("found_elsewhere", f"{said} was not found in the claimed time, but {share} it.")
-    sentence = f"{said} was found on none of the {len(case.inside)} frames looked at in the claimed time."
+    sentence = f"{said} was found on none of the {len(case.inside)} frames looked at {case.where}."
     return Verdict("unsupported", "missing", sentence)
 
 
@@ -482,8 +525,8 @@ def _category(case: Case, k: int, phrase: Phrase) -> Verdict:
     if found is None or found["status"] not in LOOKED:
         sentence = case.said(f"phrase-{k}") or f"{said} is not among the words this grounder can look for."
         return Verdict("not_in_vocabulary", "vocabulary", sentence)
-    head = f"“{phrase.head}”"
-    missing = _missing(case, found, head)
+    head = f"“{scope(phrase.head, case.checked(f'category-{k}')).looked_for}”"
+    missing = _missing(case, found, head, whole=False)
     if missing is not None:
         return missing
     return Verdict("weak", "category_only", f"{head} was found; the grounder does not know {said}.")
@@ -543,6 +586,19 @@ def _percent(share: float | None) -> str:
 
 def _wanted(query: Query) -> str:
     return f"“{query.text}”" if query.text else f"Person {query.id.removeprefix('person-')}"
+
+
+_HAN = re.compile(r"[\u3400-\u9fff]")
+_LATIN = re.compile(r"[A-Za-z]")
+_OTHER = re.compile(r"[^\W\d_A-Za-z\u00c0-\u024f\u3400-\u9fff]")
+
+
+def unread(text: str) -> str:
+    """Why a gaze or gesture claim has no statement, by the letters it is written in."""
+    if len(_OTHER.findall(text)) > len(_LATIN.findall(text)):
+        return "Statements of this language are not read, so it was not held against what is marked."
+    where = " in Chinese only where" if _HAN.search(text) else " only where"
+    return f"Who does it to whom is read{where} both are named by tag; here it was not held against what is marked."
 
 
 def _people(tags: Sequence[int]) -> str:

@@ -13,6 +13,7 @@ import pytest
 from ml.evidence.grounding.protocol import Masks
 from ml.evidence.grounding.windows import queries_of
 from ml.evidence.package import Claim, ClaimTime, Phrase, Statement
+from ml.evidence.scope import Scope, scope
 from ml.evidence.statements import Truth
 from ml.evidence.verdicts import AGREES, NAMES, NEGATED, Verdict, combined
 from ml.questions.facts import Covered, Event
@@ -261,7 +262,11 @@ def test_a_claim_without_a_time_counts_over_the_whole_clip_and_says_so() -> None
     for count, name in ((6, "supported"), (5, "weak")):
         verdict = judged(timeless, masks(("phrase-1", 1, GRID[:count].tolist(), -1, 0.9)))
         assert (verdict.name, verdict.numbers["timed"], verdict.numbers["frames_in"]) == (name, False, 20)
-        assert "the whole clip counts" in verdict.sentence
+        found = f"“cup” was found on {count} of 20 frames ({5 * count} %)"
+        assert verdict.sentence.startswith(f"{found} looked at in the whole clip (the claim names no time)")
+    nowhere = judged(timeless, masks()).sentence
+    assert nowhere == "“cup” was found on none of the 20 frames looked at in the whole clip (the claim names no time)."
+    assert "claimed time" not in judged(timeless, masks(), looked=()).sentence
 
 
 def test_the_lower_score_of_detection_and_tracker_counts() -> None:
@@ -276,8 +281,83 @@ def test_words_the_grounder_could_check_do_not_weaken_a_claim() -> None:
     red = claim(phrase="red cup", time=AT_2)
     found = masks(("phrase-1", 1, INSIDE, -1, 0.9))
     assert judged(red, found, checked={"phrase-1": ("red",)}).name == "supported"
-    assert "“red”" in judged(red, found).sentence
+    assert judged(red, found).sentence.endswith("Of “red cup” – looked for: cup; not checked: red.")
     assert judged(red, masks()).name == "unsupported"  # no cup at all is no red cup either
+
+
+HATTED = Phrase("woman in green hat", "woman", ("green hat",), singular=True)
+SCOPE = "Of “woman in green hat” – looked for: person; not checked: woman, green hat."
+
+
+@pytest.mark.parametrize(
+    ("rows", "text", "type", "name", "rule"),
+    [
+        (
+            (("phrase-1", k, INSIDE, k, 0.9) for k in range(1, 6)),
+            "it is there",
+            "object",
+            "weak",
+            "attribute_unchecked",
+        ),
+        ((("phrase-1", 1, INSIDE[:1], 1, 0.9),), "it is there", "object", "weak", "found_rarely"),
+        ((("phrase-1", 1, OUTSIDE, 1, 0.9),), "it is there", "object", "unsupported", "missing"),
+        ((("phrase-1", 1, INSIDE, 1, 0.9),), "she stands up", "action", "not_groundable", "mask_only"),
+        ((("phrase-1", 1, INSIDE, 2, 0.9),), "Person 1 has it", "person", "weak", "attribute_unchecked"),
+    ],
+)
+def test_nothing_is_told_of_words_that_were_not_looked_for(
+    rows: tuple[tuple[str, int, tuple[int, ...], int, float], ...], text: str, type: str, name: str, rule: str
+) -> None:
+    """Five people at once are no five women in green hats; a person elsewhere is no woman in a green hat elsewhere."""
+    one = claim(text, type, phrases=(HATTED,), time=AT_2, persons=(1,) if type == "person" else ())
+    verdict = judged(one, masks(*rows))
+    assert (verdict.name, verdict.rule) == (name, rule)
+    assert verdict.sentence.endswith(SCOPE) and "“woman in green hat” was" not in verdict.sentence
+    asked = verdict.numbers["queries"]["phrase-1"]
+    assert (asked["looked_for"], asked["unchecked"]) == ("person", ["woman", "green hat"])
+    checked = judged(one, masks(), checked={"phrase-1": ("woman", "in", "green", "hat")})
+    assert "looked for" not in checked.sentence and checked.numbers["queries"]["phrase-1"]["unchecked"] == []
+
+
+def test_what_was_not_looked_for_at_all_is_said_of_an_action() -> None:
+    one = claim("he bows", "action", phrases=(Phrase("red fez", "fez"),), time=AT_2)
+    verdict = judged(one, masks(), status={"phrase-1": "not_in_vocabulary", "category-1": "not_in_vocabulary"})
+    assert verdict.rule == "mask_only" and verdict.sentence.endswith("“red fez” was not looked for.")
+
+
+def test_the_share_that_the_rule_used_is_told_with_its_counts() -> None:
+    """Person 1 on all six frames in the span and on five of the six around it."""
+    sentence = judged(THERE, masks(("person-1", 0, (*INSIDE, *OUTSIDE[:5]), 1, 0.9))).sentence
+    assert sentence == "In the picture on 6 of 6 frames (100 %) looked at in the claimed time, on 5 of 6 outside."
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("人物3看着门", "in Chinese only where both are named by tag"),
+        ("She looks at the door", "only where both are named by tag"),
+        ("Человек смотрит на дверь", "Statements of this language are not read"),
+    ],
+)
+def test_a_look_without_a_statement_says_what_is_read(text: str, said: str) -> None:
+    verdict = judged(claim(text, "gaze", phrase="cup", time=AT_2), masks(("phrase-1", 1, INSIDE, -1, 0.9)))
+    assert verdict.rule == "mask_only" and said in verdict.sentence
+
+
+@pytest.mark.parametrize(
+    ("phrase", "checked", "looked_for", "unchecked"),
+    [
+        ("left man", ("left",), "left person", ("man",)),
+        ("tall man in a red, striped shirt", (), "person", ("tall man", "red striped shirt")),
+        ("cup", (), "cup", ()),
+        ("woman's cup", (), "cup", ("woman's",)),
+        ("woman's red cup", ("red", "cup"), "woman's red cup", ()),
+    ],
+)
+def test_the_scope_of_a_phrase(
+    phrase: str, checked: tuple[str, ...], looked_for: str, unchecked: tuple[str, ...]
+) -> None:
+    assert scope(phrase, checked) == Scope(looked_for, unchecked)
 
 
 def test_a_phrase_on_the_tagged_person_is_theirs_whoever_else_has_one() -> None:
