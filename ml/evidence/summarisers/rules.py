@@ -2,7 +2,7 @@
 
 Each sentence is read by itself (`rules_english`, `rules_chinese`); what depends on those before it, whom a pronoun may
 mean and which time goes on, is added here. Phrases of Chinese sentences stay unread: a picture can be asked for the
-persons they name, but not for things ("not groundable: language").
+persons they name, but not for things ("not groundable: language"). Gaze and gestures are read in both languages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ REMEMBERED = 20  # persons a pronoun may mean
 WHY_NOT = {
     "audio": "No picture shows a sound.",
     "inference": "No picture shows what somebody thinks, feels or means.",
-    "language": "not groundable: language. The rules read no phrases in this language; an endpoint can supply them.",
+    "language": "not groundable: language. The rules read no phrases in this language; an endpoint can supply them, "
+    "a rater can type one.",
     "nothing": "It names no person by tag and no thing that could be looked for.",
 }
 

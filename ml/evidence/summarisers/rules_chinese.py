@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ml.evidence.package import ClaimType
+from ml.evidence.package import ClaimType, Polarity
 from ml.evidence.summarisers import rules_claims as shared
+from ml.evidence.summarisers.rules_chinese_statements import statement
 from ml.evidence.summarisers.rules_piece import Piece
 from ml.text import chinese, persons
 
@@ -63,7 +64,7 @@ _TYPES: tuple[tuple[ClaimType, str], ...] = (
         r"觉得|感到|感觉|认为|想|知道|似乎|好像|可能|表明|说明|显得|看起来|朋友|关系|高兴|难过|生气|伤心|"
         r"开心|愤怒|紧张|害怕|惊讶|情绪|心情|意图|因为",
     ),
-    ("scene", r"房间|场景|地点|室内|室外|背景|镜头|灯光|光线|画面中有"),
+    ("scene", r"房间|场景|地点|室内|室外|背景|镜头|灯光|光线|画面(?:中|里|上)?(?:并?没)?有"),
     ("person", r"穿|戴|头发|站在|坐在.{0,6}(?:左|右|中)|出现"),
     ("object", r"^(?:桌|椅|杯|书|盘|门|窗|车).{0,12}(?:是|有|在)"),
 )
@@ -99,7 +100,9 @@ def pieces(text: str) -> Iterator[Piece]:
         kind: ClaimType = next((name for name, words in _TYPE if words.search(bare)), "action")
         negated = bool(_NEGATED.search(said))
         aligned = joiner.startswith(_AFTER_A_WHILE)
-        yield Piece((a, b), kind, "negated" if negated else "affirmed", named, aligned=aligned)
+        stated = statement(said, kind, found)
+        polarity: Polarity = "negated" if negated else "affirmed"
+        yield Piece((a, b), kind, polarity, named, statement=stated, aligned=aligned)
 
 
 def mentions(said: str) -> list[persons.Mention]:
