@@ -155,7 +155,7 @@ def test_the_weights_folder_can_be_chosen(small: Path, tmp_path: Path, monkeypat
     assert (tmp_path / "mine" / "thing.onnx").exists()
 
 
-@pytest.mark.parametrize("name", sorted(registry.BACKENDS))
+@pytest.mark.parametrize("name", sorted(set(registry.BACKENDS) - {"sam3-people"}))  # whose weights are one's own
 def test_a_backend_without_weights_fails_at_once(name: str, tmp_path: Path) -> None:
     model = registry.backend_class(name).weights[0]
     began = time.monotonic()
