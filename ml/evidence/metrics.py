@@ -39,7 +39,7 @@ UNCHECKED = ("error", "not_groundable", "not_in_vocabulary")
 # name -> (title, what it means)
 MEASURES: dict[str, tuple[str, str]] = {
     "parse_rate": ("Parse rate", "responses of which a package could be made"),
-    "groundable_rate": ("Groundable", "claims that a mask or a marked event can say something about"),
+    "groundable_rate": ("Groundable", "claims whose verdict is another than “not groundable”"),
     "hit_rate": ("Hit rate", "affirmed phrases that were looked for and have any mask in the span"),
     "contrast": ("Hits above control", "hit rate of phrases minus that of their controls, where both were looked for"),
     "presence": ("In span minus outside", "share of frames with a mask in the claimed time, minus that outside of it"),
@@ -130,12 +130,12 @@ def measures(responses: Sequence[Row]) -> dict[str, dict[str, Any]]:
     corrected = [(video, claim["iou"]) for video, claim in claims if claim.get("iou") is not None]
     told: dict[str, Share | Mean] = {
         "parse_rate": counted(not response.get("error") for response in responses),
-        "groundable_rate": counted(bool(claim["groundable"]) for _, claim in claims),
+        "groundable_rate": counted(claim["verdict"] != "not_groundable" for _, claim in claims),
         "hit_rate": counted(bool(f["any_in"]) for _, _, _, f in phrases),
         "contrast": averaged(both),
         "presence": averaged((v, f["share_in"] - f["share_out"]) for v, f in timed),
         "specificity": counted(not f["any_in"] for f in negatives.values()),
-        "uniqueness": counted(f["several"] < SEVERAL for f in found if f.get("singular")),
+        "uniqueness": counted(f["several"] < SEVERAL for f in found if f.get("singular") and not f.get("unchecked")),
         "fragments": averaged(subjects),
         "coverage": counted(claim["verdict"] not in UNCHECKED for claim in bearing),
         "deletion": counted(bool(one["changed"]) for one in asked),
@@ -228,13 +228,19 @@ WORDS = ("supported", "contradicted", "cannot_tell")
 
 
 def _agreement(units: Sequence[agreement.Unit]) -> dict[str, Any]:
-    if len(units) < intervals.LEAST:
-        few = f"{len(units)} claims only: too few to say" if units else "none"
-        return {"n": len(units), **dict.fromkeys(("raw", "cohen", "alpha")), "says": few}
+    if untold := few(len(units)):
+        return {"n": len(units), **dict.fromkeys(("raw", "cohen", "alpha")), "says": untold}
     found = agreement.estimate(units)
     names = {"raw": "raw agreement", "cohen": "Cohen's kappa", "alpha": "Krippendorff's alpha"}
     says = ", ".join(f"{title} {_estimated(found[name])}" for name, title in names.items())
     return {"n": len(units), **{name: asdict(found[name]) for name in names}, "says": f"{says} (n = {len(units)})"}
+
+
+def few(claims: int) -> str:
+    """What is said in place of an agreement on too few claims; "" where there are enough."""
+    if claims >= intervals.LEAST:
+        return ""
+    return f"{claims} claim{'' if claims == 1 else 's'} only: too few to say" if claims else "none"
 
 
 def _estimated(one: agreement.Estimate) -> str:

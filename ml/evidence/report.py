@@ -15,7 +15,7 @@ from io import StringIO
 from typing import Any
 
 from ml.evidence import metrics
-from ml.evidence.report_page import CORRECT, html
+from ml.evidence.report_page import CORRECT, html, notes_of
 from ml.evidence.verdicts import NAMES, RULES
 from ml.statistics.intervals import LEAST
 
@@ -81,10 +81,13 @@ COLUMNS = ("set", "model", "measure", "value", "low", "high", "k", "n", "says")
 
 
 def csv(tree: Tree) -> str:
-    """One row per measure of each group, then one per comparison; for a spreadsheet: a cell never begins a formula."""
+    """One row per note on where the report comes from, per measure of each group and per comparison, and at the end how
+    to read it; for a spreadsheet: a cell never begins a formula."""
     out = StringIO()
     writer = tables.writer(out, lineterminator="\r\n")
     writer.writerow(COLUMNS)
+    for note in notes_of(tree["about"]):
+        _line(writer, "", "", "note", {"says": note})
     for group in tree["groups"]:
         own = (group["set"], group["model"])
         for name, one in [("accuracy", group["accuracy"]), *group["measures"].items()]:
@@ -105,6 +108,8 @@ def csv(tree: Tree) -> str:
         for what in ("correct", "support"):
             one = {**pair[what], "k": None, "value": pair[what]["p"]}
             _line(writer, pair["set"], f"{pair['a']} / {pair['b']}", f"mcnemar.{what}.p", one)
+    for note in tree["notes"]:
+        _line(writer, "", "", "how to read", {"says": note})
     return out.getvalue()
 
 

@@ -42,9 +42,29 @@ def html(tree: Tree) -> str:
     return f"<!doctype html><html lang='en'><head>{head}</head><body>{''.join(body)}</body></html>\n"
 
 
+def notes_of(about: Mapping[str, Any]) -> list[str]:
+    """What has to be said of where the responses and the words of people come from, each note once: the audit's own,
+    or those of the audits that are compared."""
+    found = [*about.get("notes", []), *(note for one in about.get("audits", []) for note in notes_of(one))]
+    return list(dict.fromkeys(found))
+
+
 def _about(about: Mapping[str, Any]) -> str:
-    rows = "".join(f"<dt>{escape(str(name))}</dt><dd>{escape(str(value))}</dd>" for name, value in about.items())
-    return f"<dl>{rows}</dl>" if rows else ""
+    """The notes as sentences, then the rest as a list."""
+    notes = "".join(f"<p class='note'>{escape(note)}</p>" for note in notes_of(about))
+    told = [(name, value) for name, value in about.items() if name != "notes" and value not in ("", None, [], {})]
+    rows = "".join(f"<dt>{escape(name.replace('_', ' '))}</dt><dd>{escape(_words(value))}</dd>" for name, value in told)
+    return notes + (f"<dl>{rows}</dl>" if rows else "")
+
+
+def _words(value: Any) -> str:
+    """A value of JSON as a reader has it: no brackets, no quotes."""
+    if isinstance(value, Mapping):
+        told = {name: one for name, one in value.items() if name != "notes" and one not in ("", None, [], {})}
+        return ", ".join(f"{name.replace('_', ' ')} {_words(one)}" for name, one in told.items())
+    if isinstance(value, list | tuple):
+        return ("; " if any(isinstance(one, Mapping) for one in value) else ", ").join(map(_words, value))
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
 
 
 def _group(tree: Tree, group: Tree) -> str:
@@ -180,6 +200,7 @@ body{margin:0 auto;padding:24px;max-width:1080px;background:var(--bg);color:var(
 body{font:14px/1.5 system-ui,sans-serif;font-variant-numeric:tabular-nums}
 h1{font-size:22px}h2{font-size:18px;margin:0}h3{font-size:14px;margin:18px 0 4px}
 h4{font-size:13px;font-weight:500;margin:10px 0 2px;color:var(--dim)}
+.note{padding:8px 12px;border-left:3px solid #c9902e;background:color-mix(in srgb,#c9902e 12%,transparent)}
 section{border-top:1px solid var(--line);padding:18px 0}p,ul{margin:4px 0}.dim,small{color:var(--dim)}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:0 12px}dt{color:var(--dim)}dd{margin:0;overflow-wrap:anywhere}
 table{border-collapse:collapse;width:100%}

@@ -15,7 +15,7 @@ from ml.evidence.grounding import registry
 from ml.evidence.grounding.registry import About
 from tests.workers.scripted_grounder import make_audit, make_video
 from webapp.accounts.models import Membership, User
-from webapp.audit import queries, rating, reporting, reprompting, services
+from webapp.audit import agreeing, queries, rating, report_pictures, reporting, reprompting, services
 from webapp.audit.models import Audit, Claim, Grounding, MachineVerdict
 from webapp.jobs.models import Job
 from webapp.lib import storage
@@ -52,6 +52,7 @@ def do(job: Job, work: Any, tidy: Any) -> Job:
 
 def test_from_responses_to_a_report_that_opens_anywhere(video: Video) -> None:
     audit = make_audit(video, TEXTS)
+    Audit.objects.update(notes=["Nobody said this, <it> is made up.", "Twice."])
     do(services.request_audit(audit=audit, user=None), auditing.audit, auditing.tidy)
     rita, ron, thea = raters(video.project)
     words = {rita: "contradicted", ron: "supported"}
@@ -82,12 +83,18 @@ def test_from_responses_to_a_report_that_opens_anywhere(video: Video) -> None:
     assert page is not None
     html = page.read_text()
     assert "A cat sleeps" in html and "<script" not in html and "http://" not in html.replace("http://www.w3.org", "")
+    assert "<p class='note'>Nobody said this, &lt;it&gt; is made up.</p><p class='note'>Twice.</p>" in html
+    assert "[&#x27;" not in html and "{&#x27;" not in html  # words, nothing as a program prints it
     assert "Rita" not in html and "rita" not in html  # raters are numbers outside of the house
     table = storage.local_path(reporting.file_of(audit, "csv"))
-    assert table is not None and len(list(csv.DictReader(StringIO(table.read_text())))) > 5
+    assert table is not None
+    lines = list(csv.DictReader(StringIO(table.read_text())))
+    assert len(lines) > 5 and [line["says"] for line in lines if line["measure"] == "note"] == audit.notes
     rows = {row["what"]: row for row in audit.report["agreement"]}
     assert set(rows) == {"verdict", "relevance"}
-    assert rows["verdict"]["units"] == 4 and rows["verdict"]["raw"]["value"] == pytest.approx(3 / 4)
+    assert rows["verdict"]["units"] == 4 and rows["verdict"]["raw"]["value"] is None  # too few to say
+    shown = report_pictures.agreement(agreeing.told([rows["verdict"] | {"raw": {"value": 0.75}}]))  # as once stored
+    assert (shown[0]["few"], shown[0]["estimates"][0]["value"]) == ("4 claims only: too few to say", "–")
     assert finished.state == "finished" and tree["about"]["audit"] == audit.number
 
 

@@ -14,7 +14,7 @@ from ml.evidence.grounding.registry import About
 from tests.workers.scripted_grounder import make_video
 from webapp.accounts.models import LoginLink, User
 from webapp.audit import rating
-from webapp.audit.models import Audit, Claim, HumanVerdict, MachineVerdict, MaskEdit, Rating, Response
+from webapp.audit.models import Audit, Claim, Grounding, HumanVerdict, MachineVerdict, MaskEdit, Rating, Response
 from webapp.jobs.models import Job
 from webapp.library.models import Project, Video
 from webapp.studio import demo_audit
@@ -56,6 +56,8 @@ def test_the_demo_audit_shows_every_kind_of_claim_and_leaves_something_to_do(
     audit = Audit.objects.get()
     assert audit.state == "open" and len(rating.disputed(audit)) == 1  # the dispute is left for the user
     assert not Rating.objects.filter(response__position=2).exists()  # and so is the second reply
+    apart = HumanVerdict.objects.filter(claim__in=rating.disputed(audit)).values_list("verdict", "reason")
+    assert len({verdict for verdict, _ in apart}) == len({reason for _, reason in apart}) == 2
     assert MaskEdit.objects.get().origin == "brush" and Rating.objects.filter(completed=None).count() == 0
     assert all("no model" in model for model in Response.objects.values_list("model", flat=True))
     for user in User.objects.filter(username__in=demo_audit.AUDITORS):
@@ -63,3 +65,10 @@ def test_the_demo_audit_shows_every_kind_of_claim_and_leaves_something_to_do(
         assert not LoginLink.objects.filter(user=user).exists()
     names = MachineVerdict.objects.filter(claim__response__position=1).order_by("claim__position")
     assert names.values_list("name", flat=True)[2] == "unsupported"  # the giraffe
+    giraffe = Claim.objects.get(response__position=1, name="c3")  # of Person 0 there are masks, of a giraffe none
+    assert demo_audit.has_mask(giraffe)
+    found = Grounding.objects.get(claim=giraffe)
+    queries = [query for query in found.queries if "giraffe" in query["text"] or query["role"] == "negative"]
+    assert queries
+    Grounding.objects.filter(id=found.id).update(queries=queries)
+    assert not demo_audit.has_mask(giraffe)

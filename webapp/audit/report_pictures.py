@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ml.evidence.metrics import few
 from ml.evidence.report_page import CORRECT
 from webapp.audit.models import MACHINE_VERDICTS
 from webapp.bench.charts import bar, interval
@@ -107,6 +108,7 @@ def agreement(rows: Sequence[Tree]) -> list[dict[str, Any]]:
         {
             "title": AGREEING.get(row["what"], row["what"]),
             "units": row["units"],
+            "few": few(row["units"]),
             "estimates": [_estimate(row[name], percent=name == "raw") for name in ESTIMATES],
         }
         for row in rows

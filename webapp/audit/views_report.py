@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 from webapp.accounts.access import role_in
 from webapp.accounts.models import User
 from webapp.accounts.pages import page
-from webapp.audit import queries, report_pictures, reporting
+from webapp.audit import agreeing, queries, report_pictures, reporting
 from webapp.audit.access import audit_by_number
 from webapp.audit.models import Audit
 from webapp.lib.errors import Refused
@@ -37,7 +37,7 @@ def report(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         context |= {
             "report": report_pictures.shown(tree) if tree else None,
             "job": job,
-            "agreement": report_pictures.agreement(found.report.get("agreement", [])) if tree else None,
+            "agreement": report_pictures.agreement(agreeing.told(found.report.get("agreement", []))) if tree else None,
             "others": _others(found, user),
             "other": other,
             "comparison": comparison,

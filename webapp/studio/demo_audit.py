@@ -46,16 +46,20 @@ TRIMMED = 0.15  # share of a mask's rows that the simulated correction takes off
 
 @dataclass(frozen=True)
 class Sentence:
-    """One sentence of a reply, and what the auditors say of the claims in it. `second`: where they differ."""
+    """One sentence of a reply, and what the auditors say of the claims in it. `second`: the other one's verdict where
+    they differ; `reasons`: the first one's, then the other's."""
 
     text: str
     verdict: str
     second: str = ""
-    reason: str = ""
+    reasons: tuple[str, ...] = ()
     trim: bool = False
 
     def word(self, auditor: int) -> str:
         return self.second if auditor and self.second else self.verdict
+
+    def reason(self, auditor: int) -> str:
+        return self.reasons[auditor] if auditor < len(self.reasons) else ""
 
 
 @dataclass(frozen=True)
@@ -80,14 +84,16 @@ class Reply:
 WHO = "Which of these persons is to be seen at 1 s?"
 REPLIES = (
     Reply("clip", FIRST, WHO, ("Person {a}", "Person {b}"), "A", "A", (
-        Sentence("At 1.0 s, Person {a} is visible.", "supported", trim=True, reason="The mask is too large."),
-        Sentence("At 8.0 s, Person {a} is visible.", "contradicted", reason="That is another shot with other people."),
+        Sentence("At 1.0 s, Person {a} is visible.", "supported", trim=True, reasons=("The mask is too large.",)),
+        Sentence("At 8.0 s, Person {a} is visible.", "contradicted", reasons=("That is another shot, other people.",)),
         Sentence("A giraffe is behind Person {a}.", "contradicted"),
-        Sentence("Person {b} claps at 7.0 s.", "cannot_tell", "contradicted", "Hands are hardly to be seen."),
+        Sentence("Person {b} claps at 7.0 s.", "cannot_tell", "contradicted", (
+            "Hands are hardly to be seen.", "Whoever claps moves both arms, and nobody does.",
+        )),
     )),
     Reply("drawn", FIRST, "Who looks at Person 2 at 3 s?", ("Person 1", "Person 3"), "B", "A", (
         Sentence("At 3.0 s, Person 1 looks at Person 2.", "supported"),
-        Sentence("At 3.0 s, Person 3 looks at Person 2.", "contradicted", reason="It is Person 1 who does."),
+        Sentence("At 3.0 s, Person 3 looks at Person 2.", "contradicted", reasons=("It is Person 1 who does.",)),
         Sentence("From 3.0 to 4.5 s, Person 1 gives something to Person 2.", "supported"),
         Sentence("Person 4 seems bored.", "cannot_tell"),
     )),
@@ -209,10 +215,16 @@ def rate(reply: Reply, response: Response, auditor: int, user: User) -> None:
             id=uuid5(NAMESPACE, f"{claim.id} {user.username}"),
             version=None,
             verdict=sentence.word(auditor),
-            relevance="relevant",
-            reason=sentence.reason if auditor == 0 or sentence.second else "",
+            relevance="relevant" if has_mask(claim) else "",
+            reason=sentence.reason(auditor),
         )
     rating.complete(response=response, user=user)
+
+
+def has_mask(claim: Claim) -> bool:
+    """Whether the page would let an auditor say how relevant the claim's masks are."""
+    own = Grounding.objects.filter(claim=claim, reprompt=None).values_list("queries", flat=True).first() or []
+    return any(query["role"] != "negative" and query["frames"] for query in own)
 
 
 def sentence_of(reply: Reply, text: str, claim: Claim) -> Sentence:

@@ -188,7 +188,7 @@ def test_agreement_is_that_of_a_hand_computed_table() -> None:
     assert got["machine"]["alpha"]["value"] == pytest.approx(1 - 0.3 / (2 * 22 * 18 / (40 * 39)))
     assert (got["errors_left_out"], got["even"]) == (1, 1)
     assert got["table"]["supported"] == {"supported": 8, "contradicted": 4, "cannot_tell": 0}
-    assert got["people"]["says"] == "1 claims only: too few to say"
+    assert got["people"]["says"] == "1 claim only: too few to say"
 
 
 def test_an_adjudicated_word_is_peoples() -> None:

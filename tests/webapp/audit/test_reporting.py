@@ -1,0 +1,39 @@
+"""What the rows of a report count of what people said."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from uuid import uuid4
+
+import pytest
+
+from ml.evidence import report
+from tests.webapp.audit.made import Scene, query
+from webapp.audit import agreeing, rating, reporting
+from webapp.audit.models import Grounding
+
+pytestmark = pytest.mark.django_db
+
+
+def test_relevance_counts_only_where_there_is_a_mask(scene: Scene, people: SimpleNamespace) -> None:
+    """The machine has a mask of the first claim's phrase, of the second's control only, and none of the third."""
+    control = [query("phrase-1", "dog", "phrase", []), query("negative-1", "cat", "negative", [125])]
+    Grounding.objects.filter(claim=scene.claims[1]).update(queries=control)
+    for user in (people.cora, people.rita):
+        rating.take(response=scene.response, user=user)
+        for claim in scene.claims:
+            rating.say(claim=claim, user=user, id=uuid4(), version=None, verdict="supported", relevance="relevant")
+        rating.complete(response=scene.response, user=user)
+    rows = reporting.rows_of(scene.audit)
+    assert [len(claim["relevance"]) for claim in rows[0]["claims"]] == [2, 0, 0]
+    assert [row["units"] for row in agreeing.agreement_of(rows)] == [3, 1]
+
+
+def test_what_is_groundable_and_what_is_not_add_up(scene: Scene) -> None:
+    """Three claims; the verdict of one is that no mask can tell, though its words could be looked for."""
+    rows = reporting.rows_of(scene.audit)
+    rows[0]["claims"][2]["verdict"] = "not_groundable"
+    assert all(claim["groundable"] for claim in rows[0]["claims"])
+    group = report.build(rows)["groups"][0]
+    told = group["measures"]["groundable_rate"]
+    assert (told["k"], told["n"], group["verdicts"]["not_groundable"]) == (2, 3, 1)
