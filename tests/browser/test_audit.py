@@ -175,7 +175,7 @@ def test_ten_claims_a_brush_a_blind_second_and_the_report_of_both(
     ready(page)
     words = page.inner_text("#others")
     assert "rita Supported" in words and "ruth Contradicted" in words
-    assert "rule_supported" in page.inner_text("#claim-machine")
+    assert "rule_supported" not in page.inner_text("#claim-machine")  # not before the decision
     page.get_by_label("Whose masks").select_option("rita")
     page.keyboard.press("Home")
     page.fill("#frame-field", str(edit.frame))
@@ -188,6 +188,7 @@ def test_ten_claims_a_brush_a_blind_second_and_the_report_of_both(
     page.keyboard.press("Enter")
     page.keyboard.press("Enter")
     page.get_by_text("Decided. Nothing else is disputed.").wait_for()
+    page.locator("#claim-machine", has_text="rule_supported").wait_for()
 
     # and the report shows what both said
     page.goto(f"{studio.address}/p/one/audits/1/")
@@ -195,7 +196,8 @@ def test_ten_claims_a_brush_a_blind_second_and_the_report_of_both(
     page.get_by_role("button", name="Finish the audit").click()
     page.wait_for_url("**/report/")
     jobs()
-    page.reload()
+    page.get_by_role("link", name="JSON").wait_for()  # by itself, without loading the page again
+    assert "is being made" not in page.inner_text("main")
     agreement = page.locator("#agreement tr", has_text="Verdict, people among").inner_text()
     assert "10" in agreement and "90 %" in agreement, agreement
     groundable = page.locator("#metrics tr", has_text="Groundable").inner_text()

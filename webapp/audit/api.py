@@ -22,7 +22,7 @@ from ml.formats.errors import FormatError
 from webapp.accounts.access import project_for, role_in
 from webapp.audit import agreeing, masking, producing, queries, rating, reporting, reprompting, services
 from webapp.audit.access import audit_for, claim_for, response_for
-from webapp.audit.models import Grounding, Response
+from webapp.audit.models import Grounding, MachineVerdict, Response
 from webapp.jobs.models import Job
 from webapp.lib.errors import Refused, Stale
 from webapp.lib.http import UserRequest
@@ -346,9 +346,10 @@ def post_reveal(request: UserRequest, claim_id: UUID) -> dict[str, Any] | None:
 def post_adjudication(request: UserRequest, claim_id: UUID, wanted: DecisionIn) -> dict[str, Any]:
     claim, _ = claim_for(request.user, claim_id, "review")
     said = rating.adjudicate(claim=claim, user=request.user, **wanted.dict())
+    machine = MachineVerdict.objects.filter(claim=claim, reprompt=None).first()  # hidden until now
     audit = claim.response.audit_id
     left = rating.disputes([audit], request.user).get(audit, 0)
-    return {"adjudication": queries.adjudication_row(said), "left": left}
+    return {"adjudication": queries.adjudication_row(said), "machine": queries.machine_row(machine), "left": left}
 
 
 # ---------------------------------------------------------------------------------------------------------------------

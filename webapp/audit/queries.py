@@ -2,7 +2,8 @@
 
 While an audit is open nobody is told: another rater's words, mask corrections or other wordings; the machine's verdict
 of a claim before they gave theirs and asked; whether an answer is right; the key. A third person who adjudicates is
-told what the raters of that response said. Once it is finished all of it is there for everybody in the project.
+told what the raters of that response said, and the machine's verdict of a claim once they decided it. Once the audit is
+finished all of it is there for everybody in the project.
 `ready` pages ask these functions only; a fixed number of queries each.
 """
 
@@ -182,7 +183,7 @@ def response_list(audit: Audit, user: User, role: Role, *, part: str = "all", fi
     rows = found.filter(parts[part]).select_related("video").defer("text", "person_map", "provenance")
     page = list(rows.order_by("position")[first : first + PAGE])
     ids = [row.id for row in page]
-    mine, taken = places.of(ids)
+    mine, taken, judged = places.of(ids)
     claims = dict(Claim.objects.filter(response__in=ids).order_by().values_list("response").annotate(n=Count("id")))
     listed = [
         {
@@ -197,6 +198,7 @@ def response_list(audit: Audit, user: User, role: Role, *, part: str = "all", fi
             "claims": claims.get(row.id, 0),
             "mine": "none" if row.id not in mine else "completed" if mine[row.id] else "begun",
             "places": max(0, audit.raters - taken.get(row.id, 0)),
+            "judged": judged.get(row.id, 0) >= audit.raters,
             "disputes": None if disputes is None else disputes.get(row.id, 0),
         }
         for row in page
@@ -216,11 +218,13 @@ class Places:
         self.own, self.mine = own, own.values("response")
         self.completed = own.filter(completed__isnull=False).values("response")
 
-    def of(self, ids: Sequence[UUID]) -> tuple[dict[UUID, Any], dict[UUID, int]]:
-        """Of some responses: when this person completed theirs (None: begun), and how many places are taken."""
+    def of(self, ids: Sequence[UUID]) -> tuple[dict[UUID, Any], dict[UUID, int], dict[UUID, int]]:
+        """Of some responses: when this person completed theirs (None: begun), how many places are taken, and how many
+        of these are completed."""
         mine = dict(self.own.filter(response__in=ids).values_list("response", "completed"))
-        taken = self.taken.filter(response__in=ids).order_by().values_list("response").annotate(n=Count("id"))
-        return mine, dict(taken)
+        taken = self.taken.filter(response__in=ids).order_by().values_list("response")
+        counts = list(taken.annotate(n=Count("id"), done=Count("completed")))
+        return mine, {id: n for id, n, _ in counts}, {id: done for id, _, done in counts}
 
 
 def _by_response(claims: Sequence[UUID]) -> dict[UUID, int]:
@@ -318,7 +322,7 @@ class View:
     def claim(self, claim: Claim) -> Row:
         said = self.said.get(claim.id, [])
         mine = next((row for row in said if row.user_id == self.user.pk), None)
-        told = self.open_to_all or (mine is not None and mine.machine_seen is not None)
+        told = self.everything or self._gave_theirs(claim, mine)
         row = {
             **claim.body,
             "id": str(claim.id),
@@ -337,6 +341,12 @@ class View:
             row["others"] = [_signed(rating.row_of(one), one.user) for one in said if one is not mine]
             row["adjudication"] = adjudication_row(self.decided.get(claim.id))
         return row
+
+    def _gave_theirs(self, claim: Claim, mine: HumanVerdict | None) -> bool:
+        """Whether this person's own word on the claim stands: blind and then shown the machine's, or a decision."""
+        decided = self.decided.get(claim.id)
+        by_me = decided is not None and decided.user_id == self.user.pk
+        return by_me or (mine is not None and mine.machine_seen is not None)
 
     def _reprompt(self, claim: Claim, one: Reprompt, told: bool) -> Row:
         machine = self.machine.get((claim.id, one.id))

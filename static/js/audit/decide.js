@@ -1,4 +1,7 @@
-/** Deciding a dispute: what the raters said lies open, and a third person's verdict needs a reason. */
+/**
+ * Deciding a dispute: what the raters said lies open, the machine's verdict is hidden until the decision is given, and a
+ * third person's verdict needs a reason.
+ */
 
 import { Topics, uuid } from "../workspace/dom.js";
 
@@ -29,6 +32,7 @@ export class Decide extends Topics {
   async #send(event) {
     event.preventDefault();
     const { claim } = this.store;
+    if (claim.adjudication) return this.#next();
     const reason = document.querySelector("#claim-reason");
     const said = { ...this.of(claim), reason: reason.value.trim() };
     if (!said.verdict) return this.say("Choose a verdict first: 1 to 4.", "error");
@@ -37,20 +41,24 @@ export class Decide extends Topics {
       return this.say("A decision needs a reason.", "error");
     }
     try {
-      const { adjudication, left } = await this.api.post(`/audit/claims/${claim.id}/adjudicate`, {
+      const { adjudication, machine, left } = await this.api.post(`/audit/claims/${claim.id}/adjudicate`, {
         id: uuid(),
         ...said,
       });
       this.picked.delete(claim.id);
-      this.store.put(claim, { adjudication, verdict: adjudication });
+      this.store.put(claim, { adjudication, verdict: adjudication, ...(machine ? { machine } : {}) });
       this.say(left ? `Decided. ${left} left in this audit.` : "Decided. Nothing else is disputed.");
       this.emit("done", left);
-      const next = this.store.nextOpen();
-      if (next >= 0) this.store.focus(next);
-      else document.querySelector("#decide-next")?.focus();
+      document.activeElement?.blur(); // the machine's verdict is shown now; Enter again goes on
     } catch (error) {
       this.say(error.message, "error");
     }
     return undefined;
+  }
+
+  #next() {
+    const next = this.store.nextOpen();
+    if (next >= 0) this.store.focus(next);
+    else document.querySelector("#decide-next")?.focus();
   }
 }

@@ -54,6 +54,7 @@ export class Judge extends Topics {
 
   get why() {
     const { task } = this.store;
+    if (this.store.deciding) return "Who decides a dispute leaves masks and wordings as the raters had them.";
     if (task.seat?.completed) return "You have completed this response: what you said of it stays.";
     if (!task.may.rate) return "Your role, or your part in this audit, is to look.";
     return "Take this response first: then your verdicts count.";

@@ -167,6 +167,7 @@ function moves({ store, judge, corrector, window, player, queue, say, api }) {
     },
     async complete() {
       const form = $("#complete-form");
+      if (page.adjudicates) return say("A dispute is decided claim by claim: Enter decides this one, N goes on.", "error");
       if (!store.mayRate || !form) return say(judge.why, "error");
       const left = store.claims.length - store.judged;
       if (left)

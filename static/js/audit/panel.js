@@ -4,8 +4,8 @@ import { h, icon, onceAFrame } from "../workspace/dom.js";
 import { timeWords } from "./cards.js";
 import { chip } from "./chips.js";
 import { machineWords, otherWords } from "./machine.js";
-import { presence } from "./strip.js";
-import { BASIS, RELEVANCE, ROLES, STATUS, TYPES, VERDICTS, queryName } from "./words.js";
+import { foreignWords, presence } from "./strip.js";
+import { BASIS, RELEVANCE, ROLES, STATUS, TYPES, VERDICTS, queryName, scopeWords } from "./words.js";
 
 export class Panel {
   constructor({ root, store, judge, palette, actions, player, cache }) {
@@ -94,7 +94,7 @@ export class Panel {
       ),
       h("blockquote", { class: `claim-text span-${claim.type}`, text: claim.text }),
       h("dl", { class: "facts claim-list" }, ...this.#lines(claim)),
-      claim.groundable ? this.#queries(claim) : "",
+      ...(claim.groundable || claim.reprompts.length ? this.#queries(claim) : []),
     );
   }
 
@@ -111,7 +111,7 @@ export class Panel {
       ),
       ...line(
         "When",
-        claim.place
+        claim.place?.timed
           ? h("button", {
               type: "button",
               class: "link mono",
@@ -120,7 +120,7 @@ export class Panel {
               onclick: () => this.actions.toWindow(),
             })
           : h("span", { class: "mono", text: timeWords(claim) }),
-        h("span", { class: "dim", text: ` ${BASIS[claim.time.basis]}` }),
+        h("span", { class: "dim", text: ` ${BASIS[claim.time.basis]}${claim.place && !claim.place.timed ? ", so the whole clip counts" : ""}` }),
       ),
       ...(claim.groundable
         ? []
@@ -143,6 +143,7 @@ export class Panel {
         h("span", { class: "query-role", text: ROLES[query.role] }),
         " ",
         h("b", { text: queryName(query) }),
+        scopeWords(query) && h("span", { class: "dim query-scope", text: ` ${scopeWords(query)}` }),
       ];
       if (!counts)
         return h(
@@ -173,21 +174,28 @@ export class Panel {
         ),
       );
     if (!items.length && !waiting.length)
-      return h("p", {
-        class: "dim",
-        text: claim.settled
-          ? "Nothing: the claim has no phrase that could be looked for."
-          : "The grounder has not come to this claim yet.",
-      });
-    const head = ["Looked for", claim.place ? "in span" : "frames", claim.place ? "outside" : ""].map((text) =>
+      return [
+        h("p", {
+          class: "dim",
+          text: claim.settled
+            ? "Nothing: the claim has no phrase that could be looked for."
+            : "The grounder has not come to this claim yet.",
+        }),
+      ];
+    const timed = claim.place?.timed;
+    const head = ["Looked for", timed ? "in span" : "in clip", timed ? "outside" : ""].map((text) =>
       h("th", { scope: "col", text }),
     );
-    return h(
-      "table",
-      { class: "queries", title: "Frames with a mask, of those looked at" },
-      h("thead", {}, h("tr", {}, head)),
-      h("tbody", {}, items, waiting),
-    );
+    const shots = claim.place && foreignWords(claim.place);
+    return [
+      h(
+        "table",
+        { class: "queries", title: "Frames with a mask, of those looked at" },
+        h("thead", {}, h("tr", {}, head)),
+        h("tbody", {}, items, waiting),
+      ),
+      shots ? h("p", { class: "dim query-shots", text: `${shots}.` }) : "",
+    ];
   }
 
   // ---- One's own word ----
@@ -208,7 +216,7 @@ export class Panel {
   #statusWords(claim, said, masks) {
     const { store } = this;
     if (store.deciding) {
-      if (claim.adjudication) return "Decided: N goes to the next.";
+      if (claim.adjudication) return "Decided. Enter or N goes to the next.";
       return said.verdict ? "A reason, then Enter decides." : "Your decision: 1 to 4.";
     }
     if (!store.mayRate) return this.judge.why;
@@ -238,12 +246,14 @@ export class Panel {
       : this.store.mine(claim)
         ? "It is shown once you have said how relevant the mask is, or at Enter."
         : "Hidden until you have given your own verdict.";
-    this.machine.replaceChildren(
+    const people = otherWords(claim);
+    const machine = [
       h("h3", { text: "The machine's verdict" }),
       ...(claim.machine
         ? machineWords(claim, this.store)
         : [h("p", { class: "dim machine-hidden" }, icon("eye-off", true), h("span", { text: hidden }))]),
-      ...otherWords(claim),
-    );
+    ];
+    // what has to be decided between is read first
+    this.machine.replaceChildren(...(this.store.deciding ? [...people, ...machine] : [...machine, ...people]));
   }
 }

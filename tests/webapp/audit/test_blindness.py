@@ -98,8 +98,15 @@ def test_only_a_third_person_sees_what_raters_said_and_only_once_they_are_done(
     assert words == [["mask_wrong", "supported"]] * 3
     assert task["claims"][0]["edits"][0]["user"] == "cora"
     assert not {"correct", "key"} & task.keys()  # who is right is nobody's yet
+    assert not any("machine" in claim for claim in task["claims"])  # nor the machine's word, before the decision
+    decision = {"id": str(uuid4()), "verdict": "supported", "reason": "It is there."}
+    decide = f"{API}/audit/claims/{rated.claims[1].id}/adjudicate"
+    decided = third.post(decide, json.dumps(decision), content_type="application/json").json()
+    assert decided["machine"]["name"] == "unsupported"
+    task = third.get(address).json()
+    assert ["machine" in claim for claim in task["claims"]] == [False, True, False]
     disputes = third.get(f"{API}/audits/{rated.audit.id}/disputes").json()["disputes"]
-    assert [one["name"] for one in disputes] == ["c1", "c2", "c3"]
+    assert [one["name"] for one in disputes] == ["c1", "c3"]
     assert {word["verdict"] for word in disputes[0]["verdicts"]} == {"mask_wrong", "supported"}
     for rater in (people.cora, people.rita):
         assert as_user(rater).get(f"{API}/audits/{rated.audit.id}/disputes").json() == {"disputes": []}
