@@ -332,13 +332,13 @@ def reprompt(attempt: Attempt) -> None:
         )  # fmt: skip
         store = Store(attempt, response, seen, grounder)
         mark = wanted.id.hex[:8]
-        renamed_queries = [replace(query, id=f"{query.id}@{mark}") for query in queries]
-        grounded = renamed(checked.grounded, mark)
+        asked = [query for query in queries if query.role == "phrase"]  # persons are for the verdict alone
+        renamed_queries = [replace(query, id=f"{query.id}@{mark}") for query in asked]
+        grounded = renamed(only(checked.grounded, asked), mark)
         found = store.found(f"reprompt-{wanted.id}", renamed_queries, checked.window, grounded)
         judged = store.judged(checked.verdict)
     if found is not None:
-        told = [{**row, "role": "reprompt"} if row["role"] == "phrase" else row for row in found.queries]
-        found = replace(found, queries=told)
+        found = replace(found, queries=[{**row, "role": "reprompt"} for row in found.queries])
 
     def write() -> None:
         try:
@@ -355,6 +355,18 @@ def reworded(claim: packages.Claim, text: str) -> packages.Claim:
     first = claim.phrases[0] if claim.phrases else packages.Phrase(text, text)
     phrase = replace(first, text=text, head=text, attributes=(), negative=None)
     return replace(claim, phrases=(phrase,), groundable=True, why_not="")
+
+
+def only(grounded: Grounded | None, asked: Sequence[Query]) -> Grounded | None:
+    """What was found of some of the queries."""
+    if grounded is None:
+        return None
+    import numpy as np
+
+    from ml.media import masks as masks_file
+
+    rows = np.isin(grounded.masks.query, [query.id for query in asked])
+    return replace(grounded, masks=masks_file.picked(grounded.masks, rows))
 
 
 def renamed(grounded: Grounded | None, mark: str) -> Grounded | None:

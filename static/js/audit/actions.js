@@ -32,7 +32,7 @@ export class AuditActions extends Topics {
   toWindow() {
     const { claim, clip } = this.store;
     const place = claim?.place;
-    if (!place) return this.player.seek(claim?.thumb?.frame ?? clip.start);
+    if (!place?.timed) return this.player.seek(claim?.thumb?.frame ?? clip.start);
     const middle = (place.span[0] + place.span[1]) / 2;
     const shown = claim.queries.filter(({ role }) => role !== "negative").flatMap(({ frames }) => frames);
     const inside = (frames) => frames.filter((frame) => frame >= place.span[0] && frame < place.span[1]);

@@ -1,7 +1,8 @@
 /** The machine's verdict: which rule led to it, with which numbers, and one click away everything it rests on. */
 
 import { h, moment } from "../workspace/dom.js";
-import { MACHINE, RELEVANCE, VERDICTS } from "./words.js";
+import { foreignWords } from "./strip.js";
+import { MACHINE, RELEVANCE, VERDICTS, queryName, scopeWords } from "./words.js";
 
 const NOTE = "A mask shows that a referent exists, not that the claim is true.";
 
@@ -62,12 +63,14 @@ function numbers(found) {
 function provenance(claim, store) {
   const grounder = claim.grounding?.provenance ?? {};
   const looked = claim.grounding?.looked ?? [];
+  const less = claim.queries.filter((query) => scopeWords(query));
   const parts = {
     Verdict: claim.machine.provenance,
     Numbers: nested(claim.machine.numbers),
     Summariser: store.task.package?.provenance,
     Grounder: grounder,
-    "Frames looked at": looked.length ? `${looked.length}: ${shorten(looked)}` : "none",
+    "Not all was looked for": less.map((query) => `“${queryName(query)}”: ${scopeWords(query)}`).join(". "),
+    "Frames looked at": looked.length ? framesWords(claim, looked) : "none",
     Notes: claim.grounding?.notes?.length ? claim.grounding.notes.join(" ") : null,
     "Asked again, evidence hidden": deletion(claim, store.task.deletion),
   };
@@ -115,6 +118,16 @@ function tree(value) {
     { class: "tree" },
     Object.entries(value).map(([name, one]) => h("div", {}, h("dt", { text: name }), h("dd", {}, tree(one)))),
   );
+}
+
+/** 33: 17 in the span, 16 outside (1 of the 16 frames outside lies in another shot): which. */
+function framesWords({ place, grounding }, looked) {
+  const inside = (grounding.inside ?? []).filter(Boolean).length;
+  const shots = place && foreignWords(place);
+  const where = place?.timed
+    ? `${inside} in the span, ${looked.length - inside} outside${shots ? ` (${shots})` : ""}`
+    : "in the whole clip";
+  return `${looked.length}, ${where}: ${shorten(looked)}`;
 }
 
 /** Ascending frames as runs with their step: 100-160 by 4, 300. */

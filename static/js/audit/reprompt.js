@@ -3,6 +3,7 @@
 import { h, icon, uuid } from "../workspace/dom.js";
 import { queryId } from "./masks.js";
 import { tint } from "./paint.js";
+import { askedOf } from "./store.js";
 import { foundWords } from "./strip.js";
 import { queryName } from "./words.js";
 
@@ -25,7 +26,10 @@ export class Reprompt {
   open() {
     const { claim } = this.store;
     if (!claim) return;
-    if (!claim.groundable) return void this.say(claim.why_not || "No mask can say anything about this claim.");
+    // a phrase may be typed for a claim that has none, but for what no picture shows
+    const unseen = claim.type === "audio" || claim.type === "inference";
+    if (!claim.groundable && !claim.reprompts.length && (unseen || !this.store.mayRate))
+      return void this.say(claim.why_not || "No mask can say anything about this claim.");
     this.player.pause();
     this.problem.textContent = "";
     this.form.elements.text.value = "";
@@ -74,7 +78,7 @@ export class Reprompt {
   }
 
   #wording(one) {
-    const query = one.grounding?.queries?.find(({ role }) => role !== "negative");
+    const [query] = askedOf(one);
     if (one.state === "done" && query)
       return this.#side(`Other wording${one.user ? `, ${one.user}` : ""}`, query, queryId(query.id, one.id));
     const words = one.state === "failed" ? one.error : "It is being looked for; this page goes on by itself.";

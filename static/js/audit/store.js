@@ -7,17 +7,34 @@ import { Topics } from "../workspace/dom.js";
 import { ClipClock } from "./clock.js";
 import { queryId } from "./masks.js";
 
-/** A claim as the studio tells it, with its queries in one list and the frames that were looked at as its window. */
-function claimOf(row) {
+const ASKED = new Set(["phrase", "reprompt"]);
+
+/** Of another wording what somebody asked for; persons are looked for beside it, for the verdict alone. */
+export const askedOf = ({ grounding }) => (grounding?.queries ?? []).filter(({ role }) => ASKED.has(role));
+
+/**
+ * A claim as the studio tells it, with its queries in one list and the frames that were looked at as its window: that of
+ * a claim without a time is the whole clip. `foreign`: which of them are control frames of a shot the span has no part in.
+ */
+function claimOf(row, clip, shots) {
   const grounding = row.grounding ?? null;
   const others = row.reprompts.flatMap((one) =>
-    (one.grounding?.queries ?? []).map((query) => ({ ...query, id: queryId(query.id, one.id), role: "reprompt" })),
+    askedOf(one).map((query) => ({ ...query, id: queryId(query.id, one.id), role: "reprompt" })),
   );
   const queries = [...(grounding?.queries ?? []), ...others];
-  const looked = grounding?.looked ?? [];
-  const place = row.window && { span: row.window, frames: looked, inside: grounding?.inside ?? [] };
+  const looked = [grounding, ...row.reprompts.map((one) => one.grounding)].find((one) => one?.looked?.length);
+  const place = row.window || row.groundable || looked ? placeOf(row.window, looked, clip, shots) : null;
   const best = queries.find(({ role, best }) => role !== "negative" && best);
   return { ...row, queries, place, thumb: best ? { ...best.best, query: best.id } : null };
+}
+
+function placeOf(window, looked, clip, shots) {
+  const span = window ?? [clip.start, clip.end];
+  const { looked: frames = [], inside = [] } = looked ?? {};
+  const shotOf = (frame) => shots.findLastIndex((start) => start <= frame);
+  const [first, last] = [shotOf(span[0]), shotOf(Math.max(span[0], span[1] - 1))];
+  const foreign = frames.map((frame, i) => !inside[i] && (shotOf(frame) < first || shotOf(frame) > last));
+  return { span, frames, inside, foreign, timed: Boolean(window) };
 }
 
 export class AuditStore extends Topics {
@@ -30,7 +47,7 @@ export class AuditStore extends Topics {
     this.clip = task.clip;
     this.clock = new ClipClock(task.clock, times, task.clip);
     this.shots = task.video.shots?.length ? task.video.shots : [0];
-    this.claims = task.claims.map(claimOf);
+    this.claims = task.claims.map((row) => claimOf(row, this.clip, this.shots));
     this.persons = Object.values(task.person_map);
     this.waiting = new Map(); // claim id -> what was said of it and is not acknowledged yet
     this.at = 0;
@@ -100,7 +117,7 @@ export class AuditStore extends Topics {
     for (const row of rows) {
       const place = this.index.get(row.id);
       if (place === undefined) continue;
-      this.claims[place] = claimOf(row);
+      this.claims[place] = claimOf(row, this.clip, this.shots);
       this.emit("claim", this.claims[place]);
     }
   }

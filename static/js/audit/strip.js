@@ -5,7 +5,7 @@
 
 import { clamp, h } from "../workspace/dom.js";
 import { RULER, drawRuler } from "../workspace/timeline/ruler.js";
-import { ROLES, STATUS, plural, queryName } from "./words.js";
+import { ROLES, STATUS, laneName, plural, queryName, scopeWords } from "./words.js";
 
 const BAND = 22; // the row of the claim's window
 const ROW = 24;
@@ -121,7 +121,7 @@ export class AuditStrip {
     bracket(pen, from, Math.max(from + 2, to), y, BAND - 7);
     pen.lineWidth = 1;
     for (const [i, frame] of place.frames.entries()) {
-      pen.strokeStyle = place.inside[i] ? palette.accent : palette.line_strong;
+      pen.strokeStyle = place.inside[i] ? palette.accent : place.foreign[i] ? palette.warn : palette.line_strong;
       const x = Math.round(window.x(frame + 0.5)) + 0.5;
       line(pen, x, y + BAND - 11, x, y + BAND - 7);
     }
@@ -130,29 +130,29 @@ export class AuditStrip {
     if (to - from > 46) {
       pen.fillStyle = palette.accent;
       pen.textAlign = "left";
-      pen.fillText("claimed", from + 5, y + 5);
+      pen.fillText(place.timed ? "claimed" : "the whole clip: the claim names no time", from + 5, y + 5);
     }
-    this.#controls(place).forEach(([start, end]) => {
+    this.#controls(place).forEach(([start, end, foreign]) => {
       const [a, b] = [window.x(start), window.x(end)];
-      pen.strokeStyle = palette.line_strong;
+      pen.strokeStyle = foreign ? palette.warn : palette.line_strong;
       pen.setLineDash([3, 2]);
       bracket(pen, a, Math.max(a + 2, b), y, BAND - 7);
       pen.setLineDash([]);
       if (b - a > 46) {
         pen.fillStyle = palette.text_dim;
-        pen.fillText("control", a + 5, y + 5);
+        pen.fillText(foreign && b - a > 130 ? "control: another shot" : "control", a + 5, y + 5);
       }
     });
   }
 
-  /** Runs of looked-at frames outside the span, as [first, last + 1). */
+  /** Runs of looked-at frames outside the span, as [first, last + 1, whether they lie in another shot]. */
   #controls(place) {
     const runs = [];
     let run = null;
     for (const [i, frame] of place.frames.entries()) {
       if (place.inside[i]) run = null;
-      else if (run) run[1] = frame + 1;
-      else runs.push((run = [frame, frame + 1]));
+      else if (run?.[2] === place.foreign[i]) run[1] = frame + 1;
+      else runs.push((run = [frame, frame + 1, place.foreign[i]]));
     }
     return runs;
   }
@@ -221,7 +221,7 @@ export class AuditStrip {
   #name(rows) {
     const told = JSON.stringify([
       this.store.claim?.id,
-      rows.map(({ query, frames }) => [query.id, query.text, query.status, frames.length]),
+      rows.map(({ query, frames }) => [query.id, query.text, query.status, query.unchecked, frames.length]),
       this.store.shown.query,
     ]);
     if (told === this.told) return;
@@ -229,14 +229,14 @@ export class AuditStrip {
     const place = this.store.claim?.place;
     this.names.replaceChildren(
       h("span", { class: "strip-name", text: "Time in the clip" }),
-      h("span", { class: "strip-name", text: place ? "Window" : "No window" }),
+      h("span", { class: "strip-name", text: place ? (place.timed ? "Window" : "Whole clip") : "No window" }),
       ...rows.map(({ query }) =>
         h("button", {
           type: "button",
           class: "strip-name strip-query",
           "aria-pressed": String(this.store.shown.query === query.id),
-          title: `${ROLES[query.role]}: ${queryName(query)}. Click to show its masks only`,
-          text: queryName(query),
+          title: `${[`${ROLES[query.role]}: ${queryName(query)}`, scopeWords(query)].filter(Boolean).join("; ")}. Click to show its masks only`,
+          text: laneName(query),
           data: { role: query.role },
           onclick: () => this.store.show({ query: this.store.shown.query === query.id ? null : query.id, masks: true }),
         }),
@@ -250,14 +250,25 @@ export class AuditStrip {
   }
 }
 
-/** On how many of the frames looked at a query found something. */
+/** On how many of the frames looked at a query found something, and what was looked for where that is not all it says. */
 export function foundWords(query, frames, place) {
   const counts = presence(query, frames, place);
   if (!counts) return query.sentence || STATUS[query.status];
-  if (!place) return `on ${plural(frames.length, "frame")}`;
+  const scope = scopeWords(query);
+  const before = scope && `${scope}; found `;
+  if (!place) return `${before}on ${plural(frames.length, "frame")}`;
   const [inside, outside] = counts;
   const beside = outside[1] ? `, ${outside[0]} of ${outside[1]} outside` : "";
-  return `on ${inside[0]} of ${inside[1]} frames in the span${beside}`;
+  const where = place.timed ? "in the span" : "in the whole clip (the claim names no time)";
+  const shots = outside[1] && foreignWords(place);
+  return `${before}on ${inside[0]} of ${inside[1]} frames ${where}${beside}${shots ? ` (${shots})` : ""}`;
+}
+
+/** How many of the control's frames lie in another shot than the claimed span; "" where none does. */
+export function foreignWords({ foreign, inside }) {
+  const count = foreign.filter(Boolean).length;
+  const all = inside.filter((one) => !one).length;
+  return count ? `${count} of the ${plural(all, "frame")} outside ${count > 1 ? "lie" : "lies"} in another shot` : "";
 }
 
 /** [[found, looked at] in the span, the same outside]; null where the query was not looked for. */

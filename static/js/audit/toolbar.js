@@ -1,7 +1,7 @@
 /** The bar over the picture: what is drawn, and while a mask is corrected its tools. */
 
 import { h, icon, iconButton } from "../workspace/dom.js";
-import { queryName } from "./words.js";
+import { laneName } from "./words.js";
 
 export class ToolBar {
   constructor({ root, store, corrector, cache, queue, actions }) {
@@ -122,7 +122,7 @@ export class ToolBar {
         data: { focus: "redo" },
       }),
       h("span", { class: "grow" }),
-      this.#button(`${query ? queryName(query) : ""} · ${corrector.object}`, "O", () => corrector.nextObject(), {
+      this.#button(`${query ? laneName(query) : ""} · ${corrector.object}`, "O", () => corrector.nextObject(), {
         title: "Which object is corrected; O takes the next, Shift O a new one",
       }),
       this.#button("Done", "Esc", () => corrector.toggle(false), { sign: "x" }),

@@ -70,6 +70,13 @@ export const STATUS = {
 export const queryName = ({ text, person, role }) =>
   text || (person >= 0 && person !== null ? `Person ${person}` : ROLES[role]);
 
+/** What was really looked for, where that is less than the query says; "" where all of it was. */
+export const scopeWords = ({ looked_for: kind, unchecked }) =>
+  unchecked?.length ? `looked for: ${kind}; not checked: ${unchecked.join(", ")}` : "";
+
+/** What the masks of a query are masks of: all it says, or the kind that was looked for. */
+export const laneName = (query) => (query.unchecked?.length ? query.looked_for : queryName(query));
+
 /** Seconds on the clip's clock, as the pages write them: no more decimals than there are. */
 export const seconds = (value) => String(Math.round(value * 100) / 100);
 
