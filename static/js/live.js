@@ -74,11 +74,11 @@ const WORDS = {
   "audit-report": "Audit report",
 };
 
-/** What a job is doing, as its row says it. */
+/** What a job is doing, as its row says it; a stage that only repeats the kind beside it says nothing. */
 export function stageWords(job) {
   if (job.cancel_requested) return "stopping";
   if (job.state === "queued") return "waiting";
-  return job.stage || "starting";
+  return jobWord(job.kind).toLowerCase().split(" ").includes(job.stage) ? "running" : job.stage || "starting";
 }
 
 export const jobWord = (kind) => WORDS[kind] ?? kind;

@@ -12,7 +12,7 @@ from uuid import UUID
 
 from django.urls import reverse
 
-from webapp.accounts.templatetags.frame import clock, job_word, percent
+from webapp.accounts.templatetags.frame import clock, job_stage, job_word, percent
 from webapp.jobs.models import Job
 from webapp.library.models import Video
 
@@ -62,12 +62,11 @@ def _short(text: str) -> str:
 
 
 def _job(job: Job) -> dict[str, str]:
-    doing = "waiting" if job.state == Job.State.QUEUED else job.stage or "starting"
     running = job.state == Job.State.RUNNING
     return {
         "id": str(job.id),
         "state": job.state,
-        "words": f"{job_word(job.kind)}: {'stopping' if job.cancel_requested else doing}",
+        "words": f"{job_word(job.kind)}: {job_stage(job)}",
         "percent": f"{percent(job.share)} %" if running else "",
         "share": f"{job.share:.3f}",
     }

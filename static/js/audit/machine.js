@@ -1,15 +1,11 @@
 /** The machine's verdict: which rule led to it, with which numbers, and one click away everything it rests on. */
 
 import { h, moment } from "../workspace/dom.js";
+import { known, label, valueWords } from "./labels.js";
 import { foreignWords } from "./strip.js";
-import { MACHINE, RELEVANCE, VERDICTS, queryName, scopeWords } from "./words.js";
+import { MACHINE, RELEVANCE, ROLES, VERDICTS, queryName, scopeWords } from "./words.js";
 
 const NOTE = "A mask shows that a referent exists, not that the claim is true.";
-
-const number = (value) =>
-  typeof value === "number" && !Number.isInteger(value)
-    ? value.toPrecision(3)
-    : JSON.stringify(value)?.replaceAll('"', "");
 
 export function badge({ name }) {
   const { word, kind } = MACHINE[name] ?? { word: name, kind: "off" };
@@ -48,13 +44,13 @@ const isNested = (value) => value !== null && typeof value === "object" && !Arra
 
 /** The plain ones; what is told of each query stands with the provenance. */
 function numbers(found) {
-  const pairs = Object.entries(found ?? {}).filter(([, value]) => !isNested(value) && value !== null);
+  const pairs = known(found).filter(([, value]) => !isNested(value));
   if (!pairs.length) return null;
   return h(
     "dl",
     { class: "machine-numbers" },
     pairs.map(([name, value]) =>
-      h("div", {}, h("dt", { text: name.replaceAll("_", " ") }), h("dd", { class: "mono", text: number(value) })),
+      h("div", {}, h("dt", { text: label(name) }), h("dd", { class: "mono", text: valueWords(value) })),
     ),
   );
 }
@@ -66,7 +62,7 @@ function provenance(claim, store) {
   const less = claim.queries.filter((query) => scopeWords(query));
   const parts = {
     Verdict: claim.machine.provenance,
-    Numbers: nested(claim.machine.numbers),
+    Numbers: nested(claim),
     Summariser: store.task.package?.provenance,
     Grounder: grounder,
     "Not all was looked for": less.map((query) => `“${queryName(query)}”: ${scopeWords(query)}`).join(". "),
@@ -104,19 +100,22 @@ function deletion(claim, record) {
   };
 }
 
-function nested(found) {
-  const pairs = Object.entries(found ?? {}).filter(([, value]) => isNested(value));
-  return pairs.length ? Object.fromEntries(pairs) : null;
+/** The numbers of queries and of the statement; a query by what it looks for, not by its id. */
+function nested({ machine, queries }) {
+  const names = new Map(queries.map((query) => [query.id, `${ROLES[query.role]} “${queryName(query)}”`]));
+  const pairs = known(machine.numbers).filter(([, value]) => isNested(value));
+  const named = (found) => Object.fromEntries(known(found).map(([id, one]) => [names.get(id) ?? id, one]));
+  return pairs.length
+    ? Object.fromEntries(pairs.map(([name, value]) => [name, name === "queries" ? named(value) : value]))
+    : null;
 }
 
 function tree(value) {
-  if (value === null || typeof value !== "object")
-    return h("span", { class: "mono", text: typeof value === "number" ? number(value) : String(value) });
-  if (Array.isArray(value)) return h("span", { class: "mono", text: value.length ? value.join(", ") : "none" });
+  if (!isNested(value)) return h("span", { class: "mono", text: valueWords(value) });
   return h(
     "dl",
     { class: "tree" },
-    Object.entries(value).map(([name, one]) => h("div", {}, h("dt", { text: name }), h("dd", {}, tree(one)))),
+    known(value).map(([name, one]) => h("div", {}, h("dt", { text: label(name) }), h("dd", {}, tree(one)))),
   );
 }
 

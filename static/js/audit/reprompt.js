@@ -71,7 +71,7 @@ export class Reprompt {
         : [
             h("p", {
               class: "dim wording-none",
-              text: "No other wording was tried. A short noun phrase works best, such as “woman in red dress”.",
+              text: `No other wording was tried.${this.store.mayRate ? " A short noun phrase works best, such as “woman in red dress”." : ""}`,
             }),
           ]),
     );

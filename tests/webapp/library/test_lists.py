@@ -17,7 +17,7 @@ from django.core.files.storage import default_storage
 from django.test import Client
 
 from tests.figures import Record
-from webapp.accounts.templatetags.frame import size
+from webapp.accounts.templatetags.frame import job_stage, size
 from webapp.jobs.models import Job
 from webapp.library import queries
 from webapp.library.models import Blob, Project, Video
@@ -425,3 +425,17 @@ def test_a_hundred_thousand_videos_list_in_time(people: SimpleNamespace, as_user
     figure("list of 100,000 videos, p95", p95, "ms", budget=100, note=note)
     figure("list of 100,000 videos: processor time of a page, database included", each, "ms")
     assert p95 <= 3 * 100  # the machine may be busy
+
+
+@pytest.mark.parametrize(
+    ("kind", "state", "stage", "words"),
+    [
+        ("masks", "running", "masks", "running"),  # "Masks: masks" would say it twice
+        ("audit-report", "running", "report", "running"),
+        ("perceive", "running", "faces", "faces"),
+        ("perceive", "running", "", "starting"),
+        ("perceive", "queued", "", "waiting"),
+    ],
+)
+def test_what_a_job_does_is_not_its_kind_again(kind: str, state: str, stage: str, words: str) -> None:
+    assert job_stage(Job(kind=kind, state=state, stage=stage)) == words

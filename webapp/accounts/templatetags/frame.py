@@ -79,6 +79,16 @@ def job_word(kind: str) -> str:
 
 
 @register.filter
+def job_stage(job: Any) -> str:
+    """What a job is doing, as `stageWords` of live.js: a stage that only repeats the kind beside it says nothing."""
+    if job.cancel_requested:
+        return "stopping"
+    if job.state == "queued":
+        return "waiting"
+    return "running" if job.stage in job_word(job.kind).lower().split() else job.stage or "starting"
+
+
+@register.filter
 def elapsed(job: Any) -> str:
     """How long a job has run, or ran; a dash before it starts."""
     if job.started is None:
