@@ -93,6 +93,8 @@ def _claim(
     """The claim of a piece whose sentence begins at `by`."""
     start, end = piece.span[0] + by, piece.span[1] + by
     words = text[start:end]
+    # a person beside whom a thing is said to be is a place: the claim is not about them
+    subjects = piece.own if piece.type in ("object", "scene") else piece.persons
     why = ""
     if piece.type in UNSEEN:
         why = WHY_NOT[piece.type]
@@ -109,7 +111,7 @@ def _claim(
         time=time,
         phrases=tuple(_moved(phrase, by) for phrase in piece.phrases),
         statement=piece.statement,
-        load_bearing=bearing.bears(words, piece.persons),
+        load_bearing=bearing.bears(words, subjects),
         groundable=not why,
         why_not=why,
     )

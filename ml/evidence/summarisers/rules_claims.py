@@ -333,7 +333,31 @@ def type_of(clause: str, states: bool) -> ClaimType:
         return "scene"
     if not states:
         return "action"
-    return "person" if _PERSON_WORD.search(clause) else "object"
+    return "person" if _PERSON_WORD.search(_subject(clause)) else "object"
+
+
+_BEING = re.compile(r"\b(?:is|are|was|were|has|have|had)\b|(?<=[a-z])['’]s\s(?=an?\b|the\b)", re.IGNORECASE)
+_PLACE = (
+    r"(?:behind|beside|besides|near|next\s+to|in(?:\s+front\s+of)?|inside|on|at|under|between|among|by|around|above|"
+    r"below|over|to\s+the|from|opposite|close\s+to|left\s+of|right\s+of)\b"
+)
+_BEGINS_WITH_PLACE = re.compile(rf"\s*{_PLACE}", re.IGNORECASE)
+_FRAME_COMMA = re.compile(r"^[^,]*,\s*(?=\S)")
+_FROM_PLACE = re.compile(rf"\s{_PLACE}.*", re.IGNORECASE | re.DOTALL)
+
+
+def _subject(clause: str) -> str:
+    """Of whom or what a clause of being or having speaks, without where that is: "a giraffe" of "A giraffe is behind
+    Person 0", "There is a giraffe behind Person 0" and "Behind Person 0 is a giraffe". All of it where there is no such
+    verb."""
+    verb = _BEING.search(clause)
+    if verb is None:
+        return clause
+    before, after = clause[: verb.start()], clause[verb.end() :]
+    if _BEGINS_WITH_PLACE.match(before):
+        before = _FRAME_COMMA.sub("", before) if "," in before else ""
+    said = after if not before.strip() or before.split()[-1].lower() == "there" else before
+    return _FROM_PLACE.sub("", said)
 
 
 # --- times that are no numbers ---------------------------------------------------------------------------------------

@@ -247,6 +247,22 @@ def test_negatives_are_of_the_vocabulary_and_not_in_the_claim() -> None:
     assert all(p.negative for c in summarised("A gizmo lies there.", vocabulary=OPEN).claims for p in c.phrases)
 
 
+@pytest.mark.parametrize(
+    ("text", "type", "bears"),
+    [
+        ("A giraffe is behind Person 0", "object", False),
+        ("Behind Person 0 there is a giraffe", "object", False),
+        ("At 3.0 s, the cup in the hand of Person 0 is red", "object", False),
+        ("Person 0 is behind the giraffe", "person", True),
+        ("Person 0's shirt is red", "person", True),
+        ("There is a woman next to the giraffe", "person", False),
+    ],
+)
+def test_a_thing_beside_a_person_is_a_thing_and_says_nothing_of_them(text: str, type: str, bears: bool) -> None:
+    (claim,) = summarised(f"<think>{text}.</think><answer>Person 0</answer>").claims
+    assert (claim.type, claim.load_bearing) == (type, bears)
+
+
 def test_what_no_picture_shows_is_said() -> None:
     sounds, feels, names, zh = summarised("She sings. He is sad. Someone moves. 他拿着杯子。").claims
     assert (sounds.groundable, feels.groundable, names.groundable, zh.groundable) == (False,) * 4
