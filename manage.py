@@ -4,18 +4,17 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 from typing import NoReturn
 
+from webapp.lib import datafolder
 from webapp.lib.datafolder import data_folder, take_data_option
 
 
 def main() -> None:
     sys.argv[1:] = take_data_option(sys.argv[1:])
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.settings")
-    if sys.argv[1:2] == ["doctor"] and not os.environ.get("SIGHTLINE_PRODUCTION"):
-        os.environ.setdefault("SIGHTLINE_SECRET_KEY", secrets.token_urlsafe(64))  # it looks, and makes nothing
+    datafolder.makes_key = False  # the processes of pages and workers make it
     try:
         from webapp.studio import early
 

@@ -19,7 +19,7 @@ from ml.formats.errors import FormatError
 from ml.media import masks as masks_file
 from tests.workers.scripted_grounder import make_video, masks_of
 from webapp.audit import services
-from webapp.audit.models import Claim, Grounding, MachineVerdict, Response
+from webapp.audit.models import Audit, Claim, Grounding, MachineVerdict, Response
 from webapp.exchange import evidence_folder
 from webapp.jobs.models import Job
 from webapp.lib import storage
@@ -192,3 +192,16 @@ def test_whatever_is_in_the_files_is_one_sentence_and_no_half_response(
         (folder / name).write_bytes(whole)
     (folder / "groundings" / "r00001.parquet").unlink()
     refused("masks")
+
+
+def test_a_folder_with_a_fault_leaves_no_audit(video: Video, tmp_path: Path) -> None:
+    folder = folder_of(video, tmp_path / "out")
+    (folder / "groundings" / "r00001.parquet").unlink()
+    with pytest.raises(FormatError, match="the masks of response 'mine' are missing"):
+        evidence_folder.import_folder(folder=folder, project=video.project)
+    assert not Audit.objects.exists() and not Response.objects.exists()
+    good = folder_of(video, tmp_path / "good")
+    evidence_folder.import_folder(folder=good, project=video.project)
+    (good / "packages.jsonl").write_text('{"response": "other"}\n')  # the same run again, broken meanwhile
+    evidence_folder.import_folder(folder=good, project=video.project)
+    assert Response.objects.get().state == "done"

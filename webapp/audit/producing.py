@@ -61,7 +61,7 @@ def request_responses(
     Asked again with the same, it is the same audit, and only questions without a reply are asked.
     """
     name_of_model = need_model(model)
-    services.need_summariser(summariser)
+    services.need_set_up(summariser=summariser, grounder=grounder)
     found = Question.objects.filter(project=project, state__in=ASKED, video__has_pixels=True)
     if questions is not None:
         found = found.filter(id__in=list(questions))

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID, uuid5
@@ -22,8 +22,11 @@ from django.db.models import Count, Max, Q
 from django.utils import timezone
 
 from ml.endpoint import Config, NotConfigured
+from ml.evidence.grounding.ready import need as need_grounder
 from ml.evidence.summarisers.registry import LOCAL_MODEL
+from ml.evidence.summarisers.registry import load as load_summariser
 from ml.questions.clip import RENDERINGS
+from ml.weights.cache import MissingWeights
 from webapp.accounts.models import User
 from webapp.audit.models import Audit, Response
 from webapp.jobs import services as jobs
@@ -113,6 +116,20 @@ def create_audit(
         return Made(audit, made, len(drafts) - made)
 
 
+@contextmanager
+def audit_to_fill(made: Made) -> Iterator[None]:
+    """An audit just made goes again when what fails in here fails before anything came into it."""
+    try:
+        yield
+    except BaseException:
+        with transaction.atomic():
+            audit = Audit.objects.select_for_update().filter(id=made.audit.id).first()
+            waiting = Response.State.WAITING
+            if audit and not made.known and not audit.responses.exclude(state=waiting).exists():
+                audit.delete()
+        raise
+
+
 def check_choices(*, summariser: str, grounder: str, raters: int, deletion: bool = False) -> None:
     """Raises Refused for a summariser or grounder there is none of, a number of raters that cannot be, or a deletion
     test without an endpoint."""
@@ -126,12 +143,26 @@ def check_choices(*, summariser: str, grounder: str, raters: int, deletion: bool
         need_endpoint("deletion")
 
 
-def need_summariser(name: str) -> None:
-    """Raises Refused where this summariser is not set up here, before there is something that waits for it."""
-    if name == "endpoint":
+def need_set_up(*, summariser: str, grounder: str) -> None:
+    """Raises Refused where one of them is not set up, before there is something that waits for it.
+
+    With a broker of its own (BROKER_URL) the workers may be other machines, whose packages and weights are not seen
+    from here: then only what the environment says is looked at.
+    """
+    if summariser == "endpoint":
         need_endpoint("summariser")
-    if name == "local" and not os.environ.get(LOCAL_MODEL):
+    if summariser == "local" and not os.environ.get(LOCAL_MODEL):
         raise Refused(f"The summariser local needs the folder of a model; name it in {LOCAL_MODEL}.", "summariser")
+    if os.environ.get("BROKER_URL"):
+        return
+    field = "summariser"
+    try:
+        if summariser in ("smollm", "local"):
+            load_summariser(summariser)  # says what it lacks, and reads no weights before the first reply
+        field = "grounder"
+        need_grounder(grounder)
+    except (ValueError, MissingWeights) as error:
+        raise Refused(str(error), field) from error
 
 
 def need_endpoint(field: str) -> None:
@@ -338,7 +369,7 @@ def request_audit(*, audit: Audit, user: User | None) -> Job:
             state=Response.State.WAITING, error=""
         )
         if Response.objects.filter(audit=locked, state=Response.State.WAITING).exists():
-            need_summariser(locked.summariser)
+            need_set_up(summariser=locked.summariser, grounder=locked.grounder)
         return jobs.create(
             project=locked.project, kind="audit", queue="gpu", parameters={"audit": str(locked.id)}, user=user
         )

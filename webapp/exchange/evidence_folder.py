@@ -111,10 +111,11 @@ def import_folder(
             deletion=deletion,
         )
         rows = {response.digest: response for response in made.audit.responses.exclude(state=Response.State.DONE)}
-        for row, draft in zip(found.responses, drafts, strict=True):
-            if draft.digest in rows:
-                with transaction.atomic():  # a response with all that was found of it, or none of it
-                    adopt(rows[draft.digest], row, home, found)
+        with services.audit_to_fill(made):
+            for row, draft in zip(found.responses, drafts, strict=True):
+                if draft.digest in rows:
+                    with transaction.atomic():  # a response with all that was found of it, or none of it
+                        adopt(rows[draft.digest], row, home, found)
     except recording.Gone as error:
         raise FormatError(f"The audit of {folder} is finished, or its video gone: nothing more comes in.") from error
     except (KeyError, TypeError, IndexError) as error:

@@ -77,7 +77,7 @@ def import_file(
 ) -> Made:
     """Bring the responses of a file in. Raises FormatError and Refused, naming file and place."""
     services.check_choices(summariser=summariser, grounder=grounder, raters=raters, deletion=deletion)
-    services.need_summariser(summariser)
+    services.need_set_up(summariser=summariser, grounder=grounder)
     told = shown or path.name
     drafts = drafts_of(format.read(path), project, told)
     if not drafts:

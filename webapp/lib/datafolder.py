@@ -55,10 +55,21 @@ def socket_folder(data: Path) -> Path:
     return Path(tempfile.gettempdir()) / f"sightline-{os.getuid()}-{digest}"
 
 
+makes_key = True  # False in commands: they sign nothing, so one that fails at its first word leaves no folder behind
+
+
 def secret_key(data: Path) -> str:
-    """The studio's own signing key; made once, mode 0600."""
+    """The studio's own signing key; made once, mode 0600, by the first process that signs.
+
+    Where there is none and `makes_key` is False, it is one for this process alone. Raises OSError.
+    """
     path = data / "secret-key"
     if not path.exists():
+        if not makes_key:
+            there = next(place for place in (data, *data.parents) if place.exists())
+            if not there.is_dir():
+                raise NotADirectoryError(there)
+            return secrets.token_urlsafe(64)
         data.mkdir(parents=True, exist_ok=True)
         fresh = path.with_name(f"secret-key.{os.getpid()}")
         descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

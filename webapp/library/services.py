@@ -61,9 +61,14 @@ def _forget_empty(project: Project) -> None:
 
 def ensure_project(*, slug: str, **facts: str) -> Project:
     """The project with this slug, made with these facts when missing. Raises Refused when the slug is none."""
+    need_slug(slug)
+    return Project.objects.get_or_create(slug=slug, defaults={"name": slug} | facts)[0]
+
+
+def need_slug(slug: str) -> None:
+    """Raises Refused when this cannot be a project's short name."""
     if slug != slugify(slug) or not slug or len(slug) > 60:
         raise Refused(f"{slug!r} cannot be a project's short name: use at most 60 of a-z, 0-9 and -.", "project")
-    return Project.objects.get_or_create(slug=slug, defaults={"name": slug} | facts)[0]
 
 
 def create_video(*, project: Project, name: str, user: User | None, **provenance: str) -> Video:

@@ -19,11 +19,15 @@ START_LIMIT_S = 120
 
 
 @contextmanager
-def studio(data: Path, what: str, queues: tuple[str, ...] = ()) -> Iterator[Callable[[], None]]:
+def studio(data: Path, what: str, queues: tuple[str, ...] = (), begins: bool = False) -> Iterator[Callable[[], None]]:
     """Database, broker and workers for these queues, running or started here and stopped again.
 
-    Yields a function to call now and then while waiting: it looks after what was started here. Raises StudioError.
+    `begins`: the command may be the first on its data folder; any other has nothing to work on in a folder where no
+    studio ever was, and makes none. Yields a function to call now and then while waiting: it looks after what was
+    started here. Raises StudioError.
     """
+    if not (begins or os.environ.get("DATABASE_URL") or (data / "postgres").is_dir()):
+        raise StudioError(f"There is no studio in {data} yet: `manage.py up` begins one; --data names another folder.")
     lock = Lock(data)
     if not wait_for_turn(lock, what):
         yield lambda: None  # attached to the running one

@@ -17,8 +17,9 @@ from django.core.management.base import BaseCommand
 from rich.console import Console
 
 from ml.formats.plainfile import FULL
+from ml.weights.cache import MissingWeights
 from webapp.lib.errors import Refused
-from webapp.studio.errors import BAD_INPUT, INTERRUPTED, StudioError
+from webapp.studio.errors import BAD_INPUT, INTERRUPTED, NO_WEIGHTS, StudioError
 from webapp.studio.output import check_target
 
 
@@ -50,7 +51,7 @@ class StudioCommand(BaseCommand):
             code = error.code
         except Refused as error:
             self.screen.print(error.sentence, style="red")
-            code = BAD_INPUT
+            code = NO_WEIGHTS if isinstance(error.__cause__, MissingWeights) else BAD_INPUT
         except OSError as error:
             self.screen.print(about_files(error, self.data), style="red")
             code = BAD_INPUT

@@ -9,8 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import ClassVar
 
-from ml import torchside
-from ml.evidence.grounding import sam3_weights
+from ml.evidence.grounding import ready, sam3_weights
 from ml.evidence.grounding.engine import Engine
 from ml.evidence.grounding.phrases import PhraseGrounder
 
@@ -24,9 +23,7 @@ class Sam3(PhraseGrounder):
 
     def __init__(self, weights: Path | None = None) -> None:
         super().__init__(weights)
-        absent = torchside.missing()
-        if absent:
-            raise torchside.MissingPackages(f"SAM 3 needs {' and '.join(absent)}; install them with `make ml`.")
+        ready.need_transformers()
         self.folder = sam3_weights.folder(weights)
 
     def make_engine(self) -> Engine:

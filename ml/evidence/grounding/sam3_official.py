@@ -10,7 +10,6 @@ that admits nothing but tensors; nothing here opens that file but to hash it. No
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -25,13 +24,12 @@ import cv2
 import numpy as np
 
 from ml import torchside
-from ml.evidence.grounding import sam3_weights
+from ml.evidence.grounding import ready
 from ml.evidence.grounding.engine import Engine, Image, Seen
 from ml.evidence.grounding.phrases import PhraseGrounder
+from ml.evidence.grounding.ready import BPE, CHECKPOINT
 from ml.weights import cache
 
-CHECKPOINT = "sam3.pt"
-BPE, BPE_VARIABLE = "bpe_simple_vocab_16e6.txt.gz", "SIGHTLINE_SAM3_BPE"
 QUALITY = 95  # of the JPEG files
 
 
@@ -44,16 +42,10 @@ class Sam3Official(PhraseGrounder):
 
     def __init__(self, weights: Path | None = None) -> None:
         super().__init__(weights)
-        if importlib.util.find_spec("sam3") is None:
-            raise torchside.MissingPackages(
-                "The grounder sam3-official needs the package sam3, which is not installed; it is optional and stands "
-                "in conflict with `make ml`, so give it an environment of its own, or use the grounder sam3."
-            )
+        ready.need_official()
         if not has_gpu():
-            raise torchside.MissingPackages("The package sam3 runs on an NVIDIA GPU only, and none is to be seen here.")
-        self.folder = Path(sam3_weights.chosen(weights)).expanduser()
-        self.checkpoint = whole_file(self.folder / CHECKPOINT)
-        self.bpe = whole_file(Path(os.environ.get(BPE_VARIABLE) or self.folder / BPE))
+            raise torchside.MissingPackages(ready.NO_GPU)
+        self.folder, self.checkpoint, self.bpe = ready.official_files(weights)
 
     def make_engine(self) -> Engine:
         builder = import_module("sam3.model_builder")
@@ -149,12 +141,6 @@ def write_jpeg(path: Path, picture: Image) -> None:
     if not done:
         raise ValueError("a picture could not be written as JPEG")
     path.write_bytes(data.tobytes())
-
-
-def whole_file(path: Path) -> Path:
-    if not path.is_file():
-        raise cache.MissingWeights(f"The grounder sam3-official needs {path}, which is not there. {sam3_weights.HOW}")
-    return path
 
 
 def has_gpu() -> bool:

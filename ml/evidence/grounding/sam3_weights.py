@@ -28,12 +28,19 @@ def chosen(weights: Path | str | None = None) -> str:
     return str(weights or os.environ.get(VARIABLE) or cache.root() / "sam3")
 
 
+def is_of_a_hub(weights: Path | str | None = None) -> bool:
+    """Whether what is to be used is no folder here but may be a repository on a hub."""
+    wanted = chosen(weights)
+    there = Path(wanted).expanduser().is_dir()
+    return not there and HUB_NAME.fullmatch(wanted) is not None and not wanted.startswith(".")
+
+
 def folder(weights: Path | str | None = None) -> Path:
     """The folder with config, processor and safetensors. Raises MissingWeights with a sentence."""
     wanted = chosen(weights)
     path = Path(wanted).expanduser()
     if not path.is_dir():
-        if not HUB_NAME.fullmatch(wanted) or wanted.startswith("."):
+        if not is_of_a_hub(weights):
             raise cache.MissingWeights(f"The weights of SAM 3 are not in {path}. {HOW}")
         path = from_hub(wanted)
     for names in (("config.json",), PROCESSOR):

@@ -48,7 +48,10 @@ def test_a_response_is_placed_in_its_clip_with_its_people(place: SimpleNamespace
     assert made.audit.name == "replies" and (made.made, made.known) == (2, 0)
 
 
-def test_the_same_file_again_is_the_same_audit_and_nothing_is_doubled(place: SimpleNamespace) -> None:
+def test_the_same_file_again_is_the_same_audit_and_nothing_is_doubled(
+    place: SimpleNamespace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BROKER_URL", "redis://elsewhere")  # the workers may be another machine, which has SAM 3
     rows = [ROW, ROW | {"text": "Another."}, ROW]
     made = bring(place, *rows)
     assert (made.made, made.known) == (2, 1)  # the third line says the first again
@@ -93,7 +96,34 @@ def test_a_summariser_that_is_not_set_up_is_refused_before_anything_is_made(
         bring(place, ROW, summariser="local")
     assert not Audit.objects.exists()
     monkeypatch.setenv("SIGHTLINE_SUMMARISER_MODEL", "/somewhere")
+    with pytest.raises(Refused, match="needs torch|/somewhere"):
+        bring(place, ROW, summariser="local")
+    assert not Audit.objects.exists()
+    monkeypatch.setenv("BROKER_URL", "redis://elsewhere")
     assert bring(place, ROW, summariser="local").audit.summariser == "local"
+
+
+def test_a_grounder_that_is_not_set_up_is_refused_by_function_endpoint_and_page(
+    place: SimpleNamespace, as_user: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    from django.core.files.uploadedfile import SimpleUploadedFile
+
+    monkeypatch.delenv("BROKER_URL", raising=False)
+    monkeypatch.setattr("ml.torchside.missing", list)
+    monkeypatch.setenv("SIGHTLINE_SAM3_WEIGHTS", str(tmp_path / "none"))
+    words = f"The weights of SAM 3 are not in {tmp_path / 'none'}."
+    with pytest.raises(Refused, match="The weights of SAM 3 are not in") as refused:
+        bring(place, ROW, grounder="sam3")
+    assert refused.value.field == "grounder"
+    client = as_user(place.user)
+    for address, more in (("/api/v1/projects/one/audits", {}), ("/p/one/audits/new/", {"raters": 2})):
+        file = SimpleUploadedFile("mine.jsonl", json.dumps(ROW).encode())
+        answer = client.post(address, {"file": file, "grounder": "sam3", "summariser": "rules"} | more)
+        assert answer.status_code == 422 and words in answer.content.decode(), address
+    monkeypatch.setenv("SIGHTLINE_WEIGHTS", str(tmp_path))
+    with pytest.raises(Refused, match="are missing; fetch them with `make weights`"):
+        bring(place, ROW)
+    assert not Audit.objects.exists()
 
 
 def test_the_page_imports_what_was_uploaded_and_starts_it(

@@ -174,3 +174,22 @@ def test_two_commands_at_once_take_turns(root: Path) -> None:
     assert [process.returncode for process in both] == [0, 0], said
     assert len({link for link, _ in said}) == 2
     assert sum("Waiting for `login-link`" in words for _, words in said) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "sentence"),
+    [
+        (("--help",), 0, ""),
+        (("audit", "--help"), 0, ""),
+        (("audit",), 2, "required"),
+        (("lint-bench", "demo"), 2, "There is no studio in"),
+        (("ingest", "nosuch.mp4", "--project", "one"), 2, "There is no file nosuch.mp4."),
+        (("import-run", "nosuch", "--project", "one"), 2, "There is no file or folder nosuch."),
+    ],
+)
+def test_what_begins_nothing_makes_no_data_folder(
+    tmp_path: Path, words: tuple[str, ...], code: int, sentence: str
+) -> None:
+    done = bare(*words, "--data", str(tmp_path / "data"))
+    assert done.returncode == code and sentence in done.stderr and "Traceback" not in done.stderr
+    assert list(tmp_path.iterdir()) == []

@@ -16,6 +16,8 @@ from webapp.studio.report import report, show
 from webapp.studio.run_masks import bring_masks
 from webapp.tracks.models import Run
 
+NEEDS_PLACE = "A gaze file needs --project, or --video to belong to."
+
 
 class Command(StudioCommand):
     help = "Bring in runs made elsewhere: folders of `python -m ml.perception.run`, or GRASP gaze files (JSON)."
@@ -29,7 +31,11 @@ class Command(StudioCommand):
 
     def work(self, **options: Any) -> int:
         results, worst = [], 0
-        with studio(self.data, "import-run"):
+        if not any(path.exists() for path in options["path"]):  # no studio is begun for them
+            raise StudioError(f"There is no file or folder {' or '.join(map(str, options['path']))}.")
+        if not (options["project"] or options["video"] or any(path.is_dir() for path in options["path"])):
+            raise StudioError(NEEDS_PLACE)
+        with studio(self.data, "import-run", begins=True):
             for path in options["path"]:
                 try:
                     run = bring_in(path, options["project"], options["video"])
@@ -65,7 +71,7 @@ def bring_in(path: Path, project_slug: str | None, video_word: str | None) -> Ru
         raise StudioError(f"There is no file or folder {path}.")
     video = find_video(video_word, project_slug) if video_word else None
     if video is None and not project_slug:
-        raise StudioError("A gaze file needs --project, or --video to belong to.")
+        raise StudioError(NEEDS_PLACE)
     if video is not None:
         return grasp_gaze.import_file(path=path, project=video.project, user=None, video=video)
     with services.project_to_fill(slug=str(project_slug)) as project:

@@ -34,9 +34,15 @@ class Command(StudioCommand):
             entries += manifest.read(options["manifest"])
         if not entries:
             raise StudioError("Name at least one file, or a manifest with --manifest.")
+        services.need_slug(options["project"])
+        if not any(entry.path.is_file() for entry in entries):  # no studio is begun for them
+            results = [{"path": str(entry.path), "error": no_file(entry)} for entry in entries]
+            for row in results:
+                self.screen.print(f"{row['path']}: {row['error']}", style="red")
+            return self.written(results, options["json"], 2)
         results, worst = [], 0
         with (
-            studio(self.data, "ingest", ("cpu",)) as look_after,
+            studio(self.data, "ingest", ("cpu",), begins=True) as look_after,
             services.project_to_fill(slug=options["project"]) as project,
         ):
             for entry in entries:
@@ -48,9 +54,12 @@ class Command(StudioCommand):
                     self.screen.print(f"{entry.path}: {error}", style="red")
                     results.append({"path": str(entry.path), "error": str(error)})
                     worst = max(worst, getattr(error, "code", 2))
-        if options["json"]:
-            write_json(options["json"], results, several=len(entries) > 1)
-        return worst
+        return self.written(results, options["json"], worst)
+
+    def written(self, results: list[dict[str, Any]], where: str | None, code: int) -> int:
+        if where:
+            write_json(where, results, several=len(results) > 1)
+        return code
 
     def tell(self, video: Video) -> None:
         self.screen.print(f"{video.name}: video {video.id}, {video.frames} frames")
@@ -62,10 +71,14 @@ def outcome(video: Video) -> dict[str, Any]:
     return {"video": str(video.id), "sha256": video.blob_id, "frames": video.frames, "warnings": video.warnings}
 
 
+def no_file(entry: Entry) -> str:
+    return f"There is no file {entry.path}."
+
+
 def import_one(project: Project, entry: Entry, screen: Any, look_after: Any) -> Video:
     """Import one file and wait for it. Raises StudioError or Refused; a file that fails leaves no video behind."""
     if not entry.path.is_file():
-        raise StudioError(f"There is no file {entry.path}.")
+        raise StudioError(no_file(entry))
     twin = services.twin_of(project=project, sha256=sha256_of(entry.path))
     if twin is not None:
         raise services.AlreadyHere(twin)

@@ -21,7 +21,7 @@ class Command(StudioCommand):
     def work(self, **options: Any) -> int:
         if not 1 <= options["hours"] <= 72:
             raise StudioError("A login link lives between 1 and 72 hours.")
-        with studio(self.data, "login-link"):
+        with studio(self.data, "login-link", begins=True):
             address = Lock(self.data).read().get("address", "")
             link = people.login_address(address, people.person(options["user"]), options["hours"])
         self.stdout.write(link)
