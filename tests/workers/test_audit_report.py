@@ -13,6 +13,7 @@ import pytest
 
 from ml.evidence.grounding import registry
 from ml.evidence.grounding.registry import About
+from ml.evidence.verdicts import UNTIMED
 from tests.workers.scripted_grounder import make_audit, make_video
 from webapp.accounts.models import Membership, User
 from webapp.audit import agreeing, queries, rating, report_pictures, reporting, reprompting, services
@@ -123,3 +124,25 @@ def test_another_wording_stands_beside_the_first(video: Video) -> None:
     assert shown["state"] == "done" and "machine" not in shown  # not before her own word on the claim
     path = storage.local_path(f"{claim.response.folder}/{found.columns}")
     assert path is not None and set(json.loads(path.read_text())["query"]) <= {q["id"] for q in found.queries}
+
+
+def test_a_wording_is_looked_for_beside_nothing_else_and_where_the_claim_has_no_phrase(video: Video) -> None:
+    """Persons that the verdict needs are no other wording; a claim that no phrase was read of can have one typed."""
+    audit = make_audit(video, ("Person 1 is visible at 1.0 s. 画面中没有狗。",), raters=1)
+    do(services.request_audit(audit=audit, user=None), auditing.audit, auditing.tidy)
+    rita = raters(video.project)[0]
+    seat = rating.next_response(audit=audit, user=rita)
+    assert seat is not None
+    for name, told in (("c1", "attribute_unchecked"), ("c2", "not_attribute_unchecked")):
+        claim = Claim.objects.select_related("response__audit__project", "response__video").get(name=name)
+        made, job = reprompting.request_reprompt(claim=claim, user=rita, id=uuid4(), text="person in green hat")
+        assert job is not None
+        do(job, auditing.reprompt, auditing.tidy)
+        found = Grounding.objects.get(reprompt=made)
+        assert [(q["role"], q["text"]) for q in found.queries] == [("reprompt", "person in green hat")]
+        assert (found.queries[0]["looked_for"], found.queries[0]["unchecked"]) == ("person", ["green hat"])
+        path = storage.local_path(f"{claim.response.folder}/{found.columns}")
+        assert path is not None and set(json.loads(path.read_text())["query"]) == {found.queries[0]["id"]}
+        verdict = MachineVerdict.objects.get(claim=claim, reprompt=made)
+        assert verdict.rule == told and "looked for: person; not checked: green hat" in verdict.sentence
+        assert (UNTIMED in verdict.sentence) == (name == "c2")
