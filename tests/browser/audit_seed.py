@@ -106,12 +106,12 @@ def ellipse(x: float, y: float, wide: float, high: float) -> NDArray[np.bool_]:
 
 
 def looked_at(at: float | None, count: int) -> tuple[list[int], list[bool]]:
-    """Frames inside the claimed second and, as many, after it."""
+    """Frames inside the claimed second and, as many, after it; without a time all are inside."""
     first = START + int((at or 0) * RATE)
     step = max(1, RATE * 2 // max(count, 1))
     frames = [min(first + k * step, END - 1) for k in range(count)]
     frames = sorted(set(frames))
-    return frames, [frame < first + RATE for frame in frames]
+    return frames, [at is None or frame < first + RATE for frame in frames]
 
 
 def columns(rows: list[tuple[str, int, int, int, Shape]]) -> dict[str, Any]:

@@ -287,6 +287,68 @@ def test_another_wording_is_shown_beside_the_first(
     assert "blue mug" in page.inner_text(".strip-names")
 
 
+def test_the_page_says_what_was_looked_for_and_where(
+    visit: Any, crew: SimpleNamespace, studio: Any, video: Any
+) -> None:
+    """A phrase of which only the kind was looked for; a claim without a time; a control beyond the cut; a wording typed
+    for a claim without a phrase, for which nothing but the wording is listed."""
+    from webapp.audit import recording
+    from webapp.audit.models import Claim, Grounding, Reprompt
+
+    rows = (
+        ("At 2.0 s, a woman in a green hat stands", "object", "woman in green hat", 2.0, "weak", ""),
+        ("a dog sleeps under the table", "object", "dog", None, "unsupported", ""),
+        ("there is no dog", "scene", "", None, "not_groundable", ""),
+    )
+    plan = audit_seed.Plan(rows=rows)
+    made = audit_seed.make(video, crew.alice, plan)
+    first = Grounding.objects.get(claim__name="c1")
+    first.queries[0] |= {"looked_for": "person", "unchecked": ["woman", "green hat"]}
+    first.save()
+    outside = [frame for frame, within in zip(first.looked, first.inside, strict=True) if not within]
+    video.shots = [0, outside[-2]]  # the last two frames of the control lie in the next shot
+    video.save()
+    page = begin(visit(crew.rita).page, studio)
+    scope = "looked for: person; not checked: woman, green hat"
+    assert scope in page.inner_text(".queries .query-phrase")
+    assert page.locator(".strip-query").first.inner_text() == "person"
+    words = page.locator("#strip-words li").first.text_content()
+    assert f"{scope}; found on" in words
+    cut = f"2 of the {len(outside)} frames outside lie in another shot"
+    assert cut in words and cut in page.inner_text(".query-shots")
+    page.keyboard.press("r")
+    assert scope in page.inner_text(".wording")
+    page.keyboard.press("Escape")
+    page.locator("#reprompt").wait_for(state="hidden")
+    page.keyboard.press("]")
+    wait_focus(page, 2)
+    assert "Whole clip" in page.inner_text(".strip-names")
+    assert "on 0 of 12 frames in the whole clip (the claim names no time)" in page.text_content("#strip-words")
+    assert "0/12" in page.inner_text(".queries .query-phrase")
+    assert "Nobody looked" not in page.inner_text("#mask-note")
+    page.keyboard.press("]")
+    wait_focus(page, 3)
+    page.keyboard.press("r")
+    page.keyboard.type("dog")
+    page.keyboard.press("Enter")
+    page.locator(".wording[data-state=waiting]", has_text="dog").wait_for()
+    reprompt = Reprompt.objects.get()
+    claim = replace(audit_seed.claims_of(plan)[1], id="other")
+    found = audit_seed.ground(made.responses.get(), claim, "supported", plan)
+    assert found is not None
+    found = replace(
+        found, queries=[*found.queries, {**found.queries[0], "id": "person-3", "role": "person", "person": 3}]
+    )
+    judged = recording.Judged("ambiguous", "not_found", "By this wording.", {}, {})
+    recording.keep_reprompt(reprompt_id=reprompt.id, found=found, judged=judged)
+    assert Claim.objects.get(name="c3").groundable is False
+    page.reload()
+    ready(page)
+    wait_focus(page, 3)
+    assert page.locator(".strip-query").all_inner_texts() == ["dog"]
+    assert page.locator(".queries tbody tr").count() == 1
+
+
 def test_nothing_that_was_said_is_lost(visit: Any, crew: SimpleNamespace, studio: Any, audit: Audit) -> None:
     """A lost network, a closed tab, an expired login: what was said waits on this computer and arrives once."""
     someone = visit(crew.rita)
