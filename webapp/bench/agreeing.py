@@ -30,6 +30,7 @@ from webapp.library.models import Project
 
 SEED = 0
 LEAST_UNITS = 5  # rounds below which no figure is told, on pages and cards alike
+SIMULATED = "(simulated)"  # the end of the name of a rater who is no person
 TOO_FEW = "not enough answers"
 
 
@@ -80,6 +81,11 @@ def keep(*, project: Project, found: Agreement) -> None:
         bench = Bench.objects.select_for_update().get(project=project)
         bench.agreement, bench.agreement_at = found.content, found.answers
         bench.save(update_fields=["agreement", "agreement_at"])
+
+
+def simulated(project: Project) -> bool:
+    """Whether raters who say in their name that they are simulated, as the demo's do, answered questions here."""
+    return Answer.objects.filter(question__project=project, user__display_name__endswith=SIMULATED).exists()
 
 
 def _row(slug: str, said: Sequence[Said]) -> dict[str, Any]:

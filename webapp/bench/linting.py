@@ -81,7 +81,9 @@ def lint_project(project: Project, world: World | None = None, progress: Stop = 
     for place, at in enumerate(order):
         ones[at].at = place
     progress("check", 0.0)
-    report = lint([ones[at] for at in order], world or World())
+    world = world or World()
+    world.of_project = True
+    report = lint([ones[at] for at in order], world)
     return Found(report, [numbers[at] for at in order], [ids[at] for at in order])
 
 
@@ -171,6 +173,7 @@ def _prove(one: One, question: Question, facts: Facts) -> None:
         return
     if question.kind in ("single", "yes_no"):
         one.truths = [outcome.options.get(option["id"]) for option in question.options]
+    one.held = outcome.stands
     if not outcome.stands:
         one.broken = " ".join(outcome.reasons) or "it does not say why."
 

@@ -95,19 +95,25 @@ def _title(rows: Mapping[str, Mapping[str, Any]], most: Mapping[str, int], accep
 # Agreement
 
 
-def agreement(found: Mapping[str, Any], answers_since: int) -> dict[str, Any] | None:
-    """Krippendorff's alpha by category, as `webapp.bench.agreeing` keeps it; None before it was computed."""
+def agreement(found: Mapping[str, Any], answers_since: int, *, simulated: bool = False) -> dict[str, Any] | None:
+    """Krippendorff's alpha by category, as `webapp.bench.agreeing` keeps it; None before it was computed.
+
+    `simulated`: raters who are no people gave some of the answers, which is said before everything else.
+    """
     if not found:
         return None
     rows = [_agreement_row(row) for row in found["rows"]]
     whole = next((row for row in rows if not row["category"]), None)
     title = "Too few answers to say how far raters agree"
     if whole is not None and whole["chart"] is not None:
-        title = f"Agreement α = {whole['alpha']} over {whole['n']:,} rounds"
+        raters = " of simulated raters" if simulated else ""
+        title = f"Agreement{raters} α = {whole['alpha']} ({whole['interval']}) over {whole['n']:,} rounds"
     videos = found["videos"]
     note = f"Nominal alpha; intervals from {found['replicates']:,} draws of {videos} video{'s' if videos != 1 else ''}."
     if videos < 2:
         note = "Nominal alpha; an interval needs answers about two videos or more."
+    if simulated:
+        note = f"Simulated raters answered: this says nothing about people. {note}"
     if answers_since:
         note += f" {answers_since:,} answer{'s' if answers_since != 1 else ''} came since."
     return {"title": title, "rows": [row for row in rows if row["category"]], "note": note}

@@ -19,7 +19,7 @@ from webapp.accounts.access import allowed, project_for, role_in
 from webapp.accounts.models import User
 from webapp.accounts.pages import page, post_only, wants_part
 from webapp.accounts.permissions import Action
-from webapp.bench import forms, linting, listing, pictures, queries, requests, services, writing
+from webapp.bench import agreeing, forms, linting, listing, pictures, queries, requests, services, writing
 from webapp.bench.models import Answer, Bench
 from webapp.events.models import Event
 from webapp.jobs.models import Job
@@ -105,7 +105,7 @@ def _side_context(project: Project, user: User, wanted: listing.Wanted, actions:
         "waiting": board["waiting"],
         "bench": bench,
         **(_why_empty(project) if not any(board["states"].values()) else {}),
-        "agreement": pictures.agreement(board["agreement"], since),
+        "agreement": pictures.agreement(board["agreement"], since, simulated=agreeing.simulated(project)),
         "answers": given.exists(),
         "lint": None if blind else linting.latest(project),
         "composition": pictures.composition(board["categories"], board["quotas"], wanted),

@@ -16,7 +16,7 @@ from ml.questions.taxonomy import CATEGORIES
 from webapp.accounts.access import allowed, project_for
 from webapp.accounts.models import User
 from webapp.accounts.pages import page, post_only
-from webapp.bench import forms, pictures, releases
+from webapp.bench import agreeing, forms, pictures, releases
 from webapp.bench.models import Release, ReleaseItem
 from webapp.bench.views import JOB_KINDS, live_jobs
 from webapp.lib.errors import Refused
@@ -84,7 +84,7 @@ def release(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "count": found.items.count(),
         "retired": found.items.filter(retired__isnull=False).count(),
         "composition": pictures.release_composition(found.facts.get("counts", {})),
-        "agreement": pictures.agreement(found.facts.get("agreement") or {}, 0),
+        "agreement": pictures.agreement(found.facts.get("agreement") or {}, 0, simulated=agreeing.simulated(project)),
         "files": _files(found),
         "form": forms.RetireForm(),
     }

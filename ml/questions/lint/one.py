@@ -30,6 +30,7 @@ class One:
     truths: list[bool | None] | None = None  # of the options, where a proof gives them
     broken: str = ""  # why its proof does not stand
     kind: str = "single"  # as a question of the studio: single, yes_no, multiple, number, open
+    held: bool = False  # a proof was run on the events, and the key stands
     options_wanted: int | None = None  # how many options it should have, where that is not the set's number
 
     @cached_property
@@ -119,6 +120,7 @@ class World:
     asker: Asker | None = None
     ask_most: int = 100  # items the model is asked about
     option_count: int = 4
+    of_project: bool = False  # the items are questions of a project, whose proofs run on its own events
     notes: list[str] = field(default_factory=list)
     hashes: Mapping[int, Sequence[int]] = field(default_factory=dict)  # picture hashes by position
 

@@ -315,7 +315,7 @@ export class QuestionGuest {
               {},
               h("b", { text: one.user }),
               ` ${answerWords(question, one)} `,
-              h("span", { class: "dim", text: `in ${one.seconds.toFixed(1)} s` }),
+              one.seconds >= 0.05 && h("span", { class: "dim", text: `in ${one.seconds.toFixed(1)} s` }),
             ),
           ),
         verdicts

@@ -193,7 +193,11 @@ function moves(workspace) {
     },
     toggleMasks() {
       if (overlay.masks?.made) overlay.toggle("masks");
-      else say("There are no masks of people in this video yet.");
+      else {
+        const offered = store.run && store.video.has_pixels && store.may("perceive");
+        const how = offered ? " “Make masks of people”, in the inspector when nothing is selected, makes them." : "";
+        say(`There are no masks of people in this video yet.${how}`);
+      }
     },
     escape() {
       if (!timeline.pointer.cancel() && !overlay.cancel()) actions.escape();

@@ -209,3 +209,13 @@ def test_items_are_imported_from_the_command_line(scene: Scene, no_studio: None,
     with pytest.raises(SystemExit) as end:
         call_command("import-items", str(path), "--project", "one")
     assert end.value.code == 2
+
+
+def test_keys_without_a_proof_are_said_not_to_be_held_against_the_projects_events(scene: Scene) -> None:
+    questions = make_questions(scene, 3)
+    assert "not held against" not in " ".join(
+        f.sentence for f in linting.lint_project(scene.video.project).report.findings
+    )
+    type(questions[0]).objects.filter(id=questions[0].id).update(proof=None)
+    told = [f.sentence for f in linting.lint_project(scene.video.project).report.findings if f.code == "not_run"]
+    assert any(one.startswith("1 key was not held against the project's events") for one in told)

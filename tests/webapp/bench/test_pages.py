@@ -422,3 +422,17 @@ def test_a_page_of_settings_left_open_takes_nothing_back(people: Any, as_user: A
     assert services.bench_of(people.one).quotas == bench.quotas
     assert client.post(address, most(form(), "70")).status_code == 302
     assert [quota["most"] for quota in services.bench_of(people.one).quotas] == [70]
+
+
+def test_agreement_says_its_interval_or_why_there_is_none_and_who_is_simulated() -> None:
+    from webapp.bench import pictures
+
+    row: dict[str, Any] = {"category": "", "units": 22, "alpha": {"value": 0.77, "low": None, "high": None}}
+    found = {"rows": [row], "videos": 1, "replicates": 1000}
+    shown = pictures.agreement(found, 0, simulated=True)
+    assert shown is not None and shown["note"].startswith("Simulated raters answered")
+    title = "Agreement of simulated raters α = 0.77 (no interval: answers about one video only) over 22 rounds"
+    assert shown["title"] == title
+    row["alpha"] |= {"low": 0.5, "high": 0.9}
+    shown = pictures.agreement(found | {"videos": 4}, 0)
+    assert shown is not None and shown["title"] == "Agreement α = 0.77 (95 %: 0.50 to 0.90) over 22 rounds"
