@@ -336,14 +336,14 @@ def _missing(audit: Audit) -> list[str]:
 
     told = []
     waiting = Response.objects.filter(audit=audit, state=Response.State.WAITING).count()
-    for count, words in (
-        (waiting, "responses are not processed"),
-        (recording.untested(audit).count(), "responses are not asked again with their evidence hidden"),
-        (unrated(audit), "responses are not rated by all"),
-        (len(disputed(audit)), "claims wait for a third person's word"),
+    for count, number, words in (
+        (waiting, "response is|responses are", "not processed"),
+        (recording.untested(audit).count(), "response is|responses are", "not asked again with the evidence hidden"),
+        (unrated(audit), "response is|responses are", "not rated by all"),
+        (len(disputed(audit)), "claim waits|claims wait", "for a third person's word"),
     ):
         if count:
-            told.append(f"{count} {words}")
+            told.append(f"{count:,} {number.split('|')[count != 1]} {words}")
     return told
 
 
