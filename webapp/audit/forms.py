@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from django import forms
+from django.utils.html import format_html, format_html_join
 
 from ml.endpoint import Config
 from webapp.audit import producing, services
+from webapp.lib.errors import Refused
 
 SUMMARISER_WORDS = {
     "rules": "rules: fixed rules, deterministic (a heuristic)",
@@ -22,6 +26,49 @@ GROUNDER_WORDS = {
 }
 
 
+# One line of a file as the importer takes it, shown where files are brought in; the first ones have to be there
+SAMPLE: dict[str, Any] = {
+    "video": "dinner.mp4",
+    "question": "Who does Person 2 look at?",
+    "model": "some-model",
+    "text": "<think>At 3.0 s, Person 2 looks at Person 4.</think><answer>B</answer>",
+    "answer": "B",
+    "options": ["Person 1", "Person 4"],
+    "key": "B",
+    "clip_start": 4.0,
+    "clip_end": 12.0,
+    "rendering": "tags",
+    "person_map": {"1": 1, "2": 3, "4": 5},
+}
+REQUIRED = ("video", "question", "model", "text")
+
+
+def sample_line() -> str:
+    return json.dumps(SAMPLE)
+
+
+class Backends(forms.Select):
+    """Choices of which those that are not set up here cannot be chosen. `missing`: by name, why not."""
+
+    missing: dict[str, str] = {}
+
+    def create_option(self, name: str, value: Any, label: Any, *given: Any, **more: Any) -> dict[str, Any]:
+        option: dict[str, Any] = super().create_option(name, value, label, *given, **more)
+        if str(value) in self.missing:
+            option["label"] = f"{label} (not set up)"
+            option["attrs"]["disabled"] = True
+        return option
+
+
+def missing(field: str, name: str) -> str:
+    """Why this summariser or grounder cannot be used here, "" where it can."""
+    try:
+        services.need_set_up(**({"summariser": "rules", "grounder": "embedded"} | {field: name}))
+    except Refused as refused:
+        return refused.sentence if refused.field == field else ""
+    return ""
+
+
 class HowForm(forms.Form):
     """How responses are audited."""
 
@@ -31,11 +78,13 @@ class HowForm(forms.Form):
     summariser = forms.ChoiceField(
         choices=[(name, SUMMARISER_WORDS[name]) for name in services.SUMMARISERS],
         initial="rules",
+        widget=Backends,
         help_text="Cuts what the model said into claims.",
     )
     grounder = forms.ChoiceField(
         choices=[(name, GROUNDER_WORDS[name]) for name in services.GROUNDERS],
         initial="embedded",
+        widget=Backends,
         help_text="Looks for what the claims name, and draws masks.",
     )
     raters = forms.IntegerField(
@@ -45,10 +94,34 @@ class HowForm(forms.Form):
 
     def __init__(self, *given: Any, **more: Any) -> None:
         super().__init__(*given, **more)
+        self._offer("summariser", services.SUMMARISERS)
+        self._offer("grounder", services.GROUNDERS)
         if "endpoint" in producing.offered():
             self.fields["deletion"].help_text = deletion_costs(Config.from_environment())
         else:
             del self.fields["deletion"]
+
+    def _offer(self, name: str, choices: Sequence[str]) -> None:
+        """Disable what is not set up, and say below the field why."""
+        field = self.fields[name]
+        assert isinstance(field.widget, Backends)
+        lacking = {choice: why for choice in choices if (why := missing(name, choice))}
+        field.widget.missing = lacking
+        told = format_html_join("", "<br>{}: {}", lacking.items())
+        field.help_text = format_html("{}{}", field.help_text, told)
+
+    def clean_summariser(self) -> str:
+        return self._set_up("summariser")
+
+    def clean_grounder(self) -> str:
+        return self._set_up("grounder")
+
+    def _set_up(self, name: str) -> str:
+        chosen: str = self.cleaned_data[name]
+        widget = self.fields[name].widget
+        if isinstance(widget, Backends) and chosen in widget.missing:
+            raise forms.ValidationError(f"{chosen} is not set up here. {widget.missing[chosen]}")
+        return chosen
 
 
 def deletion_costs(config: Config) -> str:

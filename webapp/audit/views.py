@@ -67,7 +67,13 @@ def new(request: HttpRequest, slug: str) -> HttpResponse:
 
 
 def _new_page(request: HttpRequest, project: Project, form: forms.ImportForm, how: forms.ProduceForm) -> HttpResponse:
-    context = {"form": form, "how": how, "produces": producing.offered()}
+    context = {
+        "form": form,
+        "how": how,
+        "produces": producing.offered(),
+        "sample": forms.sample_line(),
+        "required": forms.REQUIRED,
+    }
     failed = bool(form.errors or how.errors)
     return page(request, "audit/new.html", context, project=project, status=422 if failed else 200)
 
@@ -166,7 +172,7 @@ def finish(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     try:
         force = request.POST.get("force") == "1"
         services.finish(audit=found, user=cast(User, request.user), version=version, force=force)
-        messages.success(request, "The audit is finished. Its report is being made.")
+        messages.success(request, "The audit is finished.")
         return redirect("audit_report", slug, number)
     except Refused as refused:
         messages.error(request, refused.sentence)

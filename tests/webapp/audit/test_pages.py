@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
+from html import unescape
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +15,8 @@ from django.utils import timezone
 
 from tests.webapp.audit import made
 from webapp.audit import queries, rating
-from webapp.audit.models import Audit, Rating
+from webapp.audit.models import Audit, Rating, Response
+from webapp.tracks.models import Person
 
 
 @pytest.fixture
@@ -81,6 +86,55 @@ def test_a_file_with_a_fault_is_refused_with_its_place(people: SimpleNamespace, 
     assert "This field is required" in as_user(people.cora).post("/p/one/audits/new/", {}).content.decode()
 
 
+def test_the_line_that_the_page_shows_is_one_that_it_takes(people: SimpleNamespace, video: Any, as_user: Any) -> None:
+    """As it stands in the page, for a video of that name with these people; of it nothing but what the page calls
+    required may be missing."""
+    client = as_user(people.cora)
+    told = words(client, "/p/one/audits/new/")
+    found = re.search(r'<pre class="mono sample" id="sample">(.*?)</pre>', told, re.DOTALL)
+    assert found is not None
+    line = unescape(found[1])
+    tree = json.loads(line)
+    assert "\n" not in line and tree["key"]
+    required = re.findall(r"<code>(\w+)</code>", told.partition("Required: ")[2].partition(".")[0])
+    made.give_frames(video)
+    type(video).objects.update(name=tree["video"])
+    for number in tree["person_map"].values():
+        Person.objects.create(video=video, number=number)
+
+    def sent(text: str) -> Any:
+        file = SimpleUploadedFile("r.jsonl", text.encode())
+        how = {"summariser": "rules", "grounder": "embedded", "raters": 2}
+        return client.post("/p/one/audits/new/", {"file": file} | how)
+
+    assert sent(line)["Location"] == "/p/one/audits/1/"
+    response = Response.objects.get()
+    assert (response.answer, response.letters, response.key, response.correct) == ("B", ["B"], ["B"], True)
+    assert (response.start, response.end) == (100, 300)  # 4 to 12 s at 25 frames a second
+    assert sent(json.dumps({name: tree[name] for name in required}))["Location"] == "/p/one/audits/2/"
+    for name in required:
+        answer = sent(json.dumps({other: tree[other] for other in required if other != name}))
+        assert answer.status_code == 422 and name in answer.content.decode(), name
+
+
+def test_what_is_not_set_up_cannot_be_chosen(
+    people: SimpleNamespace, video: Any, as_user: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("BROKER_URL", raising=False)
+    monkeypatch.delenv("SIGHTLINE_SUMMARISER_MODEL", raising=False)
+    monkeypatch.setenv("SIGHTLINE_SAM3_WEIGHTS", str(tmp_path))
+    client = as_user(people.cora)
+    told = words(client, "/p/one/audits/new/")
+    assert re.search(r'<option value="local"[^>]* disabled', told) and "SIGHTLINE_SUMMARISER_MODEL" in told
+    assert re.search(r'<option value="sam3-official"[^>]* disabled', told)
+    assert not re.search(r'<option value="(rules|embedded)"[^>]* disabled', told)
+    file = SimpleUploadedFile("r.jsonl", b"{}")
+    how = {"summariser": "local", "grounder": "sam3-official", "raters": 2}
+    answer = client.post("/p/one/audits/new/", {"file": file} | how)
+    text = answer.content.decode()
+    assert answer.status_code == 422 and "local is not set up here" in text and "sam3-official is not set up" in text
+
+
 def test_a_model_is_asked_only_where_one_is_set_up(
     people: SimpleNamespace, video: Any, as_user: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -109,7 +163,7 @@ def test_settings_and_the_end_of_an_audit(scene: made.Scene, people: SimpleNames
     answer = client.post("/p/one/audits/1/settings/", {"name": "Other", "raters": 1, "version": 1}, follow=True)
     assert "in the meantime" in answer.content.decode()
     answer = client.post("/p/one/audits/1/finish/", {"version": 2}, follow=True)
-    assert "Not everything is done: 1 responses are not rated by all." in answer.content.decode()
+    assert "Not everything is done: 1 response is not rated by all." in answer.content.decode()
     client.post("/p/one/audits/1/finish/", {"version": 2, "force": "1"})
     assert Audit.objects.get().state == "finished"
     assert "The report is being made" in words(client, "/p/one/audits/1/report/")
