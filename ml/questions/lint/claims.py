@@ -100,8 +100,8 @@ def whole_set(ones: Sequence[One], world: World) -> Iterator[Finding]:
         left = sum(one.truths is None and not one.broken and not one.held for one in ones)
         if left and world.of_project:
             whose = "1 key was" if left == 1 else f"{left:,} keys were"
-            why = "without a proof that can be run on them"
-            yield Finding("not_run", f"{whose} not held against the project's events: {why}, and signed by nobody.")
+            lacks = "without a proof that can be run on them, and signed by nobody"
+            yield Finding("not_run", f"{whose} not held against the project's events: {lacks}.")
         elif left:
             yield Finding("not_run", "Keys were not held against events: name event files with --events.")
         return
