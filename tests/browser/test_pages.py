@@ -388,10 +388,22 @@ def test_no_page_scrolls_sideways_and_every_control_has_a_name(
     for address in (*PAGES, f"/v/{shelf[0].id}/details/"):
         page.goto(studio.address + address)
         assert not sideways(page), address
+        assert page.evaluate(ONE_SCROLLBAR), address
         nameless = page.evaluate(NAMELESS)
         assert nameless == [], address
         assert page.evaluate(TOO_SMALL) == [], address
 
+
+# What lies far down in the content, also what is only read aloud, makes the content scroll and never the window too
+ONE_SCROLLBAR = """() => {
+  const low = document.createElement("p");
+  low.className = "sr-only";
+  low.style.marginTop = "5000px";
+  document.querySelector(".content").append(low);
+  const one = document.documentElement.scrollHeight <= innerHeight;
+  low.remove();
+  return one;
+}"""
 
 NAMELESS = """() => [...document.querySelectorAll("a, button, input:not([type=hidden]), select, textarea, summary")]
   .filter(e => e.offsetParent !== null)
