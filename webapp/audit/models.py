@@ -116,6 +116,7 @@ class Response(models.Model):
     provenance = models.JSONField(default=dict, help_text="File, line, prompt hash, frames shown, cost.")
     state = models.CharField(max_length=8, choices=State.choices, default=State.WAITING)
     error = models.TextField(blank=True, help_text="One sentence.")
+    judged = models.BooleanField(default=False, help_text="All its raters completed it; kept by `rating`.")
     created = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -124,7 +125,11 @@ class Response(models.Model):
             models.UniqueConstraint(fields=["audit", "position"], name="response_position_once"),
             models.CheckConstraint(condition=Q(end__gt=F("start")), name="response_clip_not_empty"),
         ]
-        indexes = [models.Index(fields=["audit", "state", "position"], name="response_by_state")]
+        indexes = [
+            models.Index(fields=["audit", "state", "position"], name="response_by_state"),
+            models.Index(fields=["audit", "position"], condition=Q(state="done", judged=False), name="response_free"),
+            models.Index(fields=["audit", "position"], condition=Q(judged=True), name="response_judged"),
+        ]
         ordering = ["position"]
 
     def __str__(self) -> str:
@@ -133,6 +138,24 @@ class Response(models.Model):
     @property
     def folder(self) -> str:
         return f"responses/{self.id}"
+
+
+class Tally(models.Model):
+    """How many responses of a model to a video an audit has, and their claims, as they were written (`tallies`)."""
+
+    audit = models.ForeignKey(Audit, on_delete=models.CASCADE, related_name="tallies")
+    video = models.ForeignKey("library.Video", on_delete=models.CASCADE, related_name="+")
+    model = models.CharField(max_length=200)
+    responses = models.IntegerField(default=0)
+    processed = models.IntegerField(default=0)
+    failed = models.IntegerField(default=0)
+    claims = models.IntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["audit", "video", "model"], name="tally_once")]
+
+    def __str__(self) -> str:
+        return f"{self.responses} responses of {self.model!r} to {self.video_id}"
 
 
 class Package(models.Model):
@@ -156,7 +179,7 @@ class Claim(models.Model):
     """One claim of a package, as a row: `body` is the claim as the package has it, with its name ("c1") in `name`.
 
     `window`: [start, end) of the claimed time in source frames, or null where it has none. `settled`: both the machine
-    is through with it and its groundings are written.
+    is through with it and its groundings are written. `disputed`: all raters are done, differ, and nobody decided.
     """
 
     id = models.UUIDField(primary_key=True, editable=False)
@@ -169,9 +192,11 @@ class Claim(models.Model):
     body = models.JSONField()
     window = models.JSONField(null=True, blank=True)
     settled = models.BooleanField(default=False)
+    disputed = models.BooleanField(default=False, help_text="Kept by `rating`.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["response", "name"], name="claim_once")]
+        indexes = [models.Index(fields=["response"], condition=Q(disputed=True), name="claim_disputed")]
         ordering = ["position"]
 
     def __str__(self) -> str:
@@ -258,7 +283,10 @@ class Rating(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["response", "user"], name="rating_once")]
-        indexes = [models.Index(fields=["user", "response"], name="rating_by_user")]
+        indexes = [
+            models.Index(fields=["user", "response"], name="rating_by_user"),
+            models.Index(fields=["until"], condition=Q(completed=None), name="rating_begun"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.user} at {self.response}"

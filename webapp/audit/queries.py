@@ -9,15 +9,15 @@ finished all of it is there for everybody in the project.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 from uuid import UUID
 
 import numpy as np
-from django.core.cache import cache
+from django.contrib.postgres.aggregates import ArrayAgg
 from django.core.files.storage import default_storage
-from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet
+from django.db.models import Count, Exists, F, OuterRef, Q, QuerySet, Sum
 from django.utils import timezone
 from numpy.typing import NDArray
 
@@ -39,6 +39,7 @@ from webapp.audit.models import (
     Rating,
     Reprompt,
     Response,
+    Tally,
 )
 from webapp.bench.clips import stored_clock
 from webapp.jobs import queries as jobs
@@ -52,7 +53,7 @@ from webapp.tracks.models import Person
 Row = dict[str, Any]
 WORK = ("audit", "respond", "audit-report")
 HEAD = 120
-NOTHING = {"responses": 0, "processed": 0, "failed": 0, "videos": 0}
+NOTHING: Row = {"responses": 0, "processed": 0, "failed": 0, "videos": 0, "claims": 0, "models": []}
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -77,22 +78,14 @@ def audit_rows(audits: Sequence[Audit], user: User, role: Role) -> list[Row]:
 
 
 class Figures:
-    """Numbers of several audits, by audit: eight queries."""
+    """Numbers of several audits, by audit: six queries."""
 
     def __init__(self, ids: Sequence[UUID], user: User, *, reviews: bool) -> None:
-        rows = Response.objects.filter(audit__in=ids)
-        done = Q(state=Response.State.DONE)
-        each = rows.order_by().values_list("audit").annotate(n=Count("id"), done=Count("id", done))
-        each = each.annotate(failed=Count("id", Q(state=Response.State.FAILED)), videos=Count("video", distinct=True))
-        self.counts = {audit: dict(zip(NOTHING, figures, strict=True)) for audit, *figures in each}
-        content = content_of(self.counts)
-        self.models = {audit: models for audit, (models, _) in content.items()}
-        self.claims = {audit: claims for audit, (_, claims) in content.items()}
-        completed = Rating.objects.filter(response__audit__in=ids, completed__isnull=False)
-        full = completed.order_by().values("response__audit", "response").annotate(n=Count("id"))
-        full = full.filter(n__gte=F("response__audit__raters"))
-        self.rated = Counter(full.values_list("response__audit", flat=True))
-        self.mine = Counter(completed.filter(user=user).values_list("response__audit", flat=True))
+        self.totals = totals_of(ids)
+        judged = Response.objects.filter(audit__in=ids, judged=True).order_by().values_list("audit")
+        self.rated: dict[UUID, int] = dict(judged.annotate(n=Count("id")))
+        mine = Rating.objects.filter(user=user, completed__isnull=False, response__audit__in=ids)
+        self.mine: dict[UUID, int] = dict(mine.order_by().values_list("response__audit").annotate(n=Count("id")))
         self.waiting = rating.waiting(ids, user) if reviews else {}
         self.disputes = rating.disputes(ids, user) if reviews else {}
         self.jobs: dict[str, Job] = {}
@@ -101,23 +94,14 @@ class Figures:
             self.jobs[job.parameters["audit"]] = job
 
 
-def content_of(counts: Mapping[UUID, Mapping[str, int]]) -> dict[UUID, tuple[list[str], int]]:
-    """The models of each audit, and how many claims it has. All rows have to be read for that, so it is looked at anew
-    only once responses came, went or were processed, and after a minute."""
-    keys = {audit: f"audit-content:{audit}:{'-'.join(map(str, told.values()))}" for audit, told in counts.items()}
-    known = cache.get_many(keys.values())
-    unknown = [audit for audit, key in keys.items() if key not in known]
-    if unknown:
-        models: dict[UUID, list[str]] = defaultdict(list)
-        named = Response.objects.filter(audit__in=unknown).order_by("model").values_list("audit", "model")
-        for audit, model in named.distinct():
-            models[audit].append(model)
-        rows = Claim.objects.filter(response__audit__in=unknown).order_by().values_list("response__audit")
-        claims = dict(rows.annotate(n=Count("id")))
-        fresh = {keys[audit]: (models[audit], claims.get(audit, 0)) for audit in unknown}
-        cache.set_many(fresh, timeout=60)
-        known |= fresh
-    return {audit: known[key] for audit, key in keys.items()}
+def totals_of(audits: Sequence[UUID]) -> dict[UUID, Row]:
+    """Per audit: responses, processed, failed, videos and claims as they were counted when written, and the models."""
+    sums = {name: Sum(name) for name in ("responses", "processed", "failed", "claims")}
+    rows = Tally.objects.filter(audit__in=audits).order_by().values("audit").annotate(**sums)
+    counted: Iterable[Any] = rows.annotate(
+        videos=Count("video", distinct=True), models=ArrayAgg("model", distinct=True)
+    )
+    return {row["audit"]: {name: row[name] for name in NOTHING} | {"models": sorted(row["models"])} for row in counted}
 
 
 def _audit_row(audit: Audit, figures: Figures, role: Role) -> Row:
@@ -138,11 +122,9 @@ def _audit_row(audit: Audit, figures: Figures, role: Role) -> Row:
         "created": audit.created.isoformat(),
         "created_by": name_of(audit.created_by),
         "finished": audit.finished.isoformat() if audit.finished else None,
-        "models": figures.models.get(audit.id, []),
-        **figures.counts.get(audit.id, NOTHING),
-        "claims": figures.claims.get(audit.id, 0),
-        "rated": figures.rated[audit.id],
-        "mine": figures.mine[audit.id],
+        **figures.totals.get(audit.id, NOTHING),
+        "rated": figures.rated.get(audit.id, 0),
+        "mine": figures.mine.get(audit.id, 0),
         "waiting": figures.waiting.get(audit.id, 0) if rates else 0,
         "disputes": figures.disputes.get(audit.id, 0) if rates else None,
         "job": jobs.row(job) if job else None,
@@ -163,26 +145,34 @@ PAGE = 100
 
 
 def response_list(audit: Audit, user: User, role: Role, *, part: str = "all", first: int = 0) -> Row:
-    """A page of the audit's responses: {"list": rows, "first", "tallies": how many each part has}; seven queries.
+    """A page of the audit's responses: {"list": rows, "first", "tallies": how many each part has}; a fixed number of
+    queries.
 
     `part`: one of PARTS; `first`: how many of it come before the page, 0 where there are not so many.
     """
     places = Places(audit, user)
     shown = audit.state == Audit.State.OPEN and role_allows(role, "review")
     disputes = _by_response(rating.disputed(audit, third=user)) if shown else None
-    parts = {
-        "all": Q(),
-        "open": Q(state=Response.State.DONE) & ~Q(id__in=places.full) & ~Q(id__in=places.completed),
-        "mine": Q(id__in=places.mine),
-        "disputed": Q(id__in=list(disputes or ())),
-        "failed": Q(state=Response.State.FAILED),
+    totals = totals_of([audit.id]).get(audit.id, NOTHING)
+    tallies = {
+        "all": totals["responses"],
+        "open": max(0, totals["processed"] - places.judged().count() - places.barred()),
+        "mine": places.own.count(),
+        "disputed": len(disputes or ()),
+        "failed": totals["failed"],
     }
     found = Response.objects.filter(audit=audit)
-    tallies = found.aggregate(**{name: Count("id", filter=parts[name] or None) for name in PARTS})
+    parts = {
+        "all": found,
+        "open": places.free(),
+        "mine": found.filter(id__in=places.own.values("response")),
+        "disputed": found.filter(id__in=list(disputes or ())),
+        "failed": found.filter(state=Response.State.FAILED),
+    }
     first = first if first < tallies[part] else 0
-    rows = found.filter(parts[part]).select_related("video").defer("text", "person_map", "provenance")
-    page = list(rows.order_by("position")[first : first + PAGE])
-    ids = [row.id for row in page]
+    ids = _page(parts[part], first, tallies[part])
+    rows = Response.objects.filter(id__in=ids).select_related("video").defer("text", "person_map", "provenance")
+    page = list(rows.order_by("position"))
     mine, taken, judged = places.of(ids)
     claims = dict(Claim.objects.filter(response__in=ids).order_by().values_list("response").annotate(n=Count("id")))
     listed = [
@@ -206,17 +196,42 @@ def response_list(audit: Audit, user: User, role: Role, *, part: str = "all", fi
     return {"list": listed, "first": first, "tallies": tallies}
 
 
+def _page(rows: QuerySet[Response], first: int, count: int) -> list[UUID]:
+    """A page of `count` rows in order, walked to from the nearer end."""
+    ids = rows.values_list("id", flat=True)
+    if first <= count // 2:
+        return list(ids.order_by("position")[first : first + PAGE])
+    return list(ids.order_by("-position")[max(0, count - first - PAGE) : count - first])
+
+
 class Places:
     """Places at an audit's responses, as queries: people make them, so they are few beside the responses."""
 
     def __init__(self, audit: Audit, user: User) -> None:
-        every = Rating.objects.filter(response__audit=audit)
-        own = every.filter(user=user)
-        self.taken = every.filter(Q(completed__isnull=False) | Q(until__gt=timezone.now()))
-        counted = self.taken.order_by().values("response").annotate(n=Count("id"))
+        self.audit = audit
+        self.own = Rating.objects.filter(response__audit=audit, user=user)
+        living = Q(until__gt=timezone.now())
+        self.taken = Rating.objects.filter(Q(completed__isnull=False) | living)
+        begun = Rating.objects.filter(living, completed=None).values("response")  # the others are full once judged
+        counted = self.taken.filter(response__in=begun).order_by().values("response").annotate(n=Count("id"))
         self.full = counted.filter(n__gte=audit.raters).values("response")
-        self.own, self.mine = own, own.values("response")
-        self.completed = own.filter(completed__isnull=False).values("response")
+        self.completed = self.own.filter(completed__isnull=False).values("response")
+
+    def judged(self) -> QuerySet[Response]:
+        return Response.objects.filter(audit=self.audit, judged=True)
+
+    def unjudged(self) -> QuerySet[Response]:
+        """Responses that are processed, and not completed by all their raters."""
+        return Response.objects.filter(audit=self.audit, state=Response.State.DONE, judged=False)
+
+    def free(self) -> QuerySet[Response]:
+        """Those of them with a free place, which this person did not complete."""
+        return self.unjudged().exclude(id__in=self.full).exclude(id__in=self.completed)
+
+    def barred(self) -> int:
+        """How many of them are not free; looked for among the ratings, as nearly all are."""
+        completed = self.unjudged().filter(id__in=self.completed)
+        return completed.count() + self.unjudged().filter(id__in=self.full).exclude(id__in=self.completed).count()
 
     def of(self, ids: Sequence[UUID]) -> tuple[dict[UUID, Any], dict[UUID, int], dict[UUID, int]]:
         """Of some responses: when this person completed theirs (None: begun), how many places are taken, and how many

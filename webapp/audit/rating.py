@@ -16,7 +16,7 @@ from uuid import UUID
 
 import pghistory
 from django.db import IntegrityError, connection, transaction
-from django.db.models import Count, F, Q
+from django.db.models import F
 from django.utils import timezone
 
 from webapp.accounts.models import User
@@ -35,23 +35,40 @@ NOT_THIRD = "What raters said is for a third person, once all of them are done; 
 
 # Completed ratings and other people's living places are taken. Whoever saw the key of the question in the bench, or
 # made that question, never gets a response to it, nor does who decided a claim of it.
-FREE = """
-SELECT r.audit_id, r.id FROM audit_response r JOIN audit_audit a ON a.id = r.audit_id
-LEFT JOIN (SELECT t.response_id, count(*) AS n FROM audit_rating t JOIN audit_response o ON o.id = t.response_id
-           WHERE o.audit_id = ANY(%(audits)s) AND (%(response)s::uuid IS NULL OR o.id = %(response)s)
-           AND t.user_id <> %(user)s AND (t.completed IS NOT NULL OR t.until > %(now)s)
-           GROUP BY t.response_id) taken ON taken.response_id = r.id
-WHERE a.id = ANY(%(audits)s) AND a.state = 'open' AND r.state = 'done'
-  AND NOT EXISTS (SELECT FROM audit_rating m WHERE m.response_id = r.id AND m.user_id = %(user)s
-                  AND m.completed IS NOT NULL)
-  AND NOT EXISTS (SELECT FROM bench_question q WHERE q.id = r.question_id AND q.created_by_id = %(user)s)
-  AND NOT EXISTS (SELECT FROM bench_keyseen s WHERE s.question_id = r.question_id AND s.user_id = %(user)s)
-  AND (%(response)s::uuid IS NULL OR r.id = %(response)s)
-  AND NOT EXISTS (SELECT FROM audit_auditadjudication d JOIN audit_claim k ON k.id = d.claim_id
-                  WHERE k.response_id = r.id AND d.user_id = %(user)s)
-  AND coalesce(taken.n, 0) < a.raters
-ORDER BY r.audit_id, r.position
-LIMIT %(limit)s
+HAS_PLACE = """
+NOT EXISTS (SELECT FROM audit_rating m WHERE m.response_id = r.id AND m.user_id = %(user)s AND m.completed IS NOT NULL)
+AND NOT EXISTS (SELECT FROM bench_question q WHERE q.id = r.question_id AND q.created_by_id = %(user)s)
+AND NOT EXISTS (SELECT FROM bench_keyseen s WHERE s.question_id = r.question_id AND s.user_id = %(user)s)
+AND NOT EXISTS (SELECT FROM audit_auditadjudication d JOIN audit_claim k ON k.id = d.claim_id
+                WHERE k.response_id = r.id AND d.user_id = %(user)s)
+AND (SELECT count(*) FROM audit_rating t WHERE t.response_id = r.id AND t.user_id <> %(user)s
+     AND (t.completed IS NOT NULL OR t.until > %(now)s)) < a.raters
+"""
+FREE = f"""
+SELECT r.id FROM audit_response r JOIN audit_audit a ON a.id = r.audit_id
+WHERE r.audit_id = %(audit)s AND a.state = 'open' AND r.state = 'done' AND NOT r.judged
+  AND (%(response)s::uuid IS NULL OR r.id = %(response)s) AND {HAS_PLACE}
+ORDER BY r.position
+LIMIT 1
+"""
+
+# Only these can be without a place for a person though not all raters are done; all others have one
+DOUBTFUL = """
+SELECT t.response_id FROM audit_rating t WHERE t.user_id = %(user)s AND t.completed IS NOT NULL
+UNION SELECT t.response_id FROM audit_rating t WHERE t.completed IS NULL AND t.until > %(now)s
+UNION SELECT x.id FROM audit_response x JOIN bench_question q ON q.id = x.question_id WHERE q.created_by_id = %(user)s
+UNION SELECT x.id FROM audit_response x JOIN bench_keyseen s ON s.question_id = x.question_id
+      WHERE s.user_id = %(user)s
+UNION SELECT k.response_id FROM audit_auditadjudication d JOIN audit_claim k ON k.id = d.claim_id
+      WHERE d.user_id = %(user)s
+"""
+WAITING = f"""
+WITH doubtful AS MATERIALIZED ({DOUBTFUL})
+SELECT a.id, (SELECT coalesce(sum(y.processed), 0)::bigint FROM audit_tally y WHERE y.audit_id = a.id)
+    - (SELECT count(*) FROM audit_response j WHERE j.audit_id = a.id AND j.judged)
+    - (SELECT count(*) FROM doubtful b JOIN audit_response r ON r.id = b.response_id
+       WHERE r.audit_id = a.id AND r.state = 'done' AND NOT r.judged AND NOT ({HAS_PLACE}))
+FROM audit_audit a WHERE a.id = ANY(%(audits)s) AND a.state = 'open'
 """
 
 
@@ -68,8 +85,8 @@ def next_response(*, audit: Audit, user: User) -> Rating | None:
         held = _held(audit, user)
         if held is not None:
             return held
-        free = _free(audit.id, user, 1)
-        return _seat(free[0], user) if free else None
+        free = _free(audit.id, user)
+        return _seat(free, user) if free else None
 
 
 def take(*, response: Response, user: User) -> Rating:
@@ -96,28 +113,25 @@ def _held(audit: Audit, user: User) -> Rating | None:
     return living.filter(response__state=Response.State.DONE).order_by("response__position").first()
 
 
-def _free(audit: UUID, user: User, limit: int | None, response: UUID | None = None) -> list[UUID]:
-    """Responses with a place for this person, in order; of one response: whether it has."""
+def _free(audit: UUID, user: User, response: UUID | None = None) -> UUID | None:
+    """The first response with a place for this person; `response`: only this one."""
     with connection.cursor() as cursor:
-        cursor.execute(FREE, _asked([audit], user, limit, response))
-        return [row[1] for row in cursor.fetchall()]
+        told: dict[str, Any] = {"audit": audit, "user": user.pk, "now": timezone.now(), "response": response}
+        cursor.execute(FREE, told)
+        found = cursor.fetchone()
+        return found[0] if found else None
 
 
 def has_place(response: Response, user: User) -> bool:
     """Whether this person could take a place at the response now."""
-    return bool(_free(response.audit_id, user, 1, response.id))
+    return _free(response.audit_id, user, response.id) is not None
 
 
 def waiting(audits: Sequence[UUID], user: User) -> dict[UUID, int]:
     """How many responses of each audit have a place for this person; one query."""
     with connection.cursor() as cursor:
-        unordered = FREE.replace("ORDER BY r.audit_id, r.position", "")
-        cursor.execute(COUNTED.format(unordered), _asked(audits, user, None, None))
+        cursor.execute(WAITING, {"audits": list(audits), "user": user.pk, "now": timezone.now()})
         return dict(cursor.fetchall())
-
-
-def _asked(audits: Sequence[UUID], user: User, limit: int | None, response: UUID | None) -> dict[str, Any]:
-    return {"audits": list(audits), "user": user.pk, "now": timezone.now(), "limit": limit, "response": response}
 
 
 def _seat(response_id: UUID, user: User) -> Rating:
@@ -193,7 +207,22 @@ def complete(*, response: Response, user: User) -> Rating:
             raise Unsaid(left)
         mine.completed = timezone.now()
         mine.save(update_fields=["completed"])
+        judge(response.audit_id, response.id)
         return mine
+
+
+def judge(audit_id: UUID, response_id: UUID | None = None) -> None:
+    """Note which responses (or this one) all raters have completed by now, and their disputed claims; for good, as
+    completed ratings stay and raters never become more then. Call inside `atomic`, last."""
+    told = {"audit": audit_id, "response": response_id}
+    with connection.cursor() as cursor:
+        # one completion after the other, or the last two would not see each other
+        cursor.execute(f"SELECT r.id FROM audit_response r WHERE {COMPLETED} ORDER BY r.id FOR NO KEY UPDATE", told)
+        cursor.execute(JUDGE, told)
+        judged = [row[0] for row in cursor.fetchall()]
+        cursor.execute(DISPUTED, {"responses": judged, "claim": None})
+        disputed = [row[0] for row in cursor.fetchall()]
+    Claim.objects.filter(id__in=disputed).update(disputed=True)
 
 
 class Unsaid(Refused):
@@ -320,8 +349,7 @@ def row_of(said: HumanVerdict | None) -> dict[str, Any] | None:
 
 def unrated(audit: Audit) -> int:
     """Responses that are processed and have places that nobody completed."""
-    done = Response.objects.filter(audit=audit, state=Response.State.DONE)
-    return done.annotate(n=Count("ratings", Q(ratings__completed__isnull=False))).filter(n__lt=audit.raters).count()
+    return Response.objects.filter(audit=audit, state=Response.State.DONE, judged=False).count()
 
 
 def counted(audit: Audit) -> dict[UUID, list[HumanVerdict]]:
@@ -337,22 +365,40 @@ def counted(audit: Audit) -> dict[UUID, list[HumanVerdict]]:
     return found
 
 
-# Claims of responses that all raters completed, on which these differ and nobody decided; with a user: those at whose
-# response this person has no place and said nothing
+COMPLETED = """
+r.audit_id = %(audit)s AND (%(response)s::uuid IS NULL OR r.id = %(response)s) AND r.state = 'done' AND NOT r.judged
+AND EXISTS (SELECT FROM audit_rating t WHERE t.response_id = r.id AND t.completed IS NOT NULL)
+"""
+JUDGE = f"""
+UPDATE audit_response r SET judged = true FROM audit_audit a
+WHERE a.id = r.audit_id AND {COMPLETED}
+  AND (SELECT count(*) FROM audit_rating x WHERE x.response_id = r.id AND x.completed IS NOT NULL) >= a.raters
+RETURNING r.id
+"""
+
+# Claims of responses that all raters completed, on which these differ and nobody decided
 DISPUTED = """
-SELECT r.audit_id, c.id FROM audit_claim c
+SELECT c.id FROM audit_claim c
 JOIN audit_response r ON r.id = c.response_id
 JOIN audit_audit a ON a.id = r.audit_id
 JOIN audit_humanverdict v ON v.claim_id = c.id
 JOIN audit_rating t ON t.response_id = r.id AND t.user_id = v.user_id AND t.completed IS NOT NULL
-WHERE a.id = ANY(%(audits)s) AND a.state = 'open'
+WHERE r.id = ANY(%(responses)s) AND a.state = 'open'
   AND NOT EXISTS (SELECT FROM audit_auditadjudication d WHERE d.claim_id = c.id)
   AND (SELECT count(*) FROM audit_rating x WHERE x.response_id = r.id AND x.completed IS NOT NULL) >= a.raters
   AND (%(claim)s::uuid IS NULL OR c.id = %(claim)s)
+GROUP BY c.id
+HAVING count(DISTINCT v.blind_verdict) > 1 OR count(DISTINCT v.blind_relevance) > 1
+"""
+
+# The same as they were noted; with a user: those at whose response this person has no place and said nothing
+NOTED = """
+SELECT r.audit_id, c.id FROM audit_claim c
+JOIN audit_response r ON r.id = c.response_id
+JOIN audit_audit a ON a.id = r.audit_id
+WHERE a.id = ANY(%(audits)s) AND a.state = 'open' AND c.disputed
   AND (%(user)s::bigint IS NULL OR NOT EXISTS (
       SELECT FROM audit_rating y WHERE y.response_id = r.id AND y.user_id = %(user)s))
-GROUP BY r.audit_id, c.id, r.position, c.position
-HAVING count(DISTINCT v.blind_verdict) > 1 OR count(DISTINCT v.blind_relevance) > 1
 ORDER BY r.audit_id, r.position, c.position
 """
 
@@ -361,25 +407,25 @@ def disputed(audit: Audit, *, third: User | None = None) -> list[UUID]:
     """Claims of an open audit whose complete raters differ in verdict or relevance and on which nobody decided yet, in
     order; those that this third person may decide."""
     with connection.cursor() as cursor:
-        cursor.execute(DISPUTED, _meant([audit.id], third, None))
+        cursor.execute(NOTED, _meant([audit.id], third))
         return [row[1] for row in cursor.fetchall()]
 
 
 def is_disputed(claim: Claim) -> bool:
     with connection.cursor() as cursor:
-        cursor.execute(DISPUTED, _meant([claim.response.audit_id], None, claim.id))
+        cursor.execute(DISPUTED, {"responses": [claim.response_id], "claim": claim.id})
         return cursor.fetchone() is not None
 
 
 def disputes(audits: Sequence[UUID], third: User | None = None) -> dict[UUID, int]:
     """How many claims of each audit this third person may decide; one query."""
     with connection.cursor() as cursor:
-        cursor.execute(COUNTED.format(DISPUTED), _meant(audits, third, None))
+        cursor.execute(COUNTED.format(NOTED), _meant(audits, third))
         return dict(cursor.fetchall())
 
 
-def _meant(audits: Sequence[UUID], third: User | None, claim: UUID | None) -> dict[str, Any]:
-    return {"audits": list(audits), "user": third.pk if third is not None else None, "claim": claim}
+def _meant(audits: Sequence[UUID], third: User | None) -> dict[str, Any]:
+    return {"audits": list(audits), "user": third.pk if third is not None else None}
 
 
 def may_adjudicate(claim: Claim, user: User) -> bool:
@@ -434,4 +480,6 @@ def adjudicate(
                 said.save(force_insert=True)
         except IntegrityError as error:
             raise Refused("This id is taken.", "id") from error
+        locked.disputed = False
+        locked.save(update_fields=["disputed"])
         return said

@@ -17,6 +17,7 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from ml.evidence.package import Package as Made
+from webapp.audit import tallies
 from webapp.audit.models import Audit, Claim, Grounding, MachineVerdict, Package, Reprompt, Response
 from webapp.audit.rating import hold_open
 from webapp.audit.services import NAMESPACE, stored
@@ -117,6 +118,7 @@ def keep_package(
         if mended:
             response.repairs = stored([*response.repairs, *mended])
             response.save(update_fields=["repairs"])
+        tallies.add_claims(response, len(made.claims))
 
 
 def keep_claim(*, response_id: UUID, name: str, found: Found | None, judged: Judged) -> None:
@@ -166,7 +168,8 @@ def keep_response(*, response_id: UUID) -> None:
     with _of(response_id) as response:
         if response.claims.filter(settled=False).exists():
             raise RuntimeError(f"response {response.id} has claims that are not settled")
-        response.state, response.error = Response.State.DONE, ""
+        response.error = ""
+        tallies.change_state(response, Response.State.DONE)
         response.save(update_fields=["state", "error"])
 
 
@@ -185,7 +188,7 @@ def fail_response(*, response_id: UUID, error: str, raw: str = "") -> None:
         if raw and not Package.objects.filter(response=response).exclude(tree={}).exists():
             Package.objects.update_or_create(response=response, defaults={"raw": stored(raw), "tree": {}})
         if response.state != Response.State.DONE:
-            response.state = Response.State.FAILED
+            tallies.change_state(response, Response.State.FAILED)
         response.error = stored(error)
         response.save(update_fields=["state", "error"])
 

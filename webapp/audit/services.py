@@ -28,6 +28,7 @@ from ml.evidence.summarisers.registry import load as load_summariser
 from ml.questions.clip import RENDERINGS
 from ml.weights.cache import MissingWeights
 from webapp.accounts.models import User
+from webapp.audit import tallies
 from webapp.audit.models import Audit, Response
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
@@ -223,6 +224,7 @@ def _add(audit: Audit, drafts: Sequence[Draft]) -> int:
     at = (Response.objects.filter(audit=audit).aggregate(last=Max("position"))["last"] or 0) + 1
     rows = [_row(audit, position, draft) for position, draft in enumerate(fresh.values(), at)]
     Response.objects.bulk_create(rows, batch_size=500)
+    tallies.add_responses(audit, rows)
     return len(rows)
 
 
@@ -258,6 +260,8 @@ def stored(value: Any) -> Any:
 def configure(*, audit: Audit, user: User, version: int, changes: Mapping[str, Any]) -> Audit:
     """Change `name` or `raters`. Fewer raters than places taken, also by somebody who rates just now, is refused.
     Raises Refused, Stale."""
+    from webapp.audit.rating import judge
+
     with transaction.atomic():
         locked = locked_audit(audit.id, version=version)
         need_open(locked)
@@ -278,6 +282,8 @@ def configure(*, audit: Audit, user: User, version: int, changes: Mapping[str, A
                 raise Refused(f"There is no setting {name!r}.", name)
         locked.version += 1
         locked.save()
+        if "raters" in changes:
+            judge(locked.id)  # what as many as are asked for now have completed already
         return locked
 
 
@@ -368,6 +374,7 @@ def request_audit(*, audit: Audit, user: User | None) -> Job:
         Response.objects.filter(audit=locked, state=Response.State.FAILED).update(
             state=Response.State.WAITING, error=""
         )
+        tallies.none_failed(locked.id)
         if Response.objects.filter(audit=locked, state=Response.State.WAITING).exists():
             need_set_up(summariser=locked.summariser, grounder=locked.grounder)
         return jobs.create(

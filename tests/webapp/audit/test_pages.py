@@ -8,13 +8,13 @@ from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
-from django.utils import timezone
 
 from tests.webapp.audit import made
-from webapp.audit import queries, rating
+from webapp.audit import queries, rating, tallies
 from webapp.audit.models import Audit, Rating, Response
 from webapp.tracks.models import Person
 
@@ -178,8 +178,11 @@ def test_the_list_of_responses_is_paged_and_parted(
     one, two, three, four, _ = audit.responses.order_by("position")
     for response, user in ((one, people.rita), (two, people.rita), (three, people.cora)):
         rating.take(response=response, user=user)
-    Rating.objects.filter(response=one).update(completed=timezone.now())
-    type(four).objects.filter(id=four.id).update(state="failed", error="It broke.")
+    for claim in one.claims.select_related("response__audit"):
+        rating.say(claim=claim, user=people.rita, id=uuid4(), version=None, verdict="supported")
+    rating.complete(response=one, user=people.rita)
+    tallies.change_state(four, Response.State.FAILED)
+    four.save()
     client = as_user(people.rita)
 
     def listed(part: str, first: int = 0) -> list[int]:

@@ -116,10 +116,10 @@ def test_a_third_person_decides_what_two_dispute(scene: Scene, people: SimpleNam
 
 def test_an_audit_ends_when_everything_is_said(scene: Scene, people: SimpleNamespace) -> None:
     say(scene, people.rita, "supported", "supported", "contradicted")
-    with pytest.raises(Refused, match="1 responses are not rated by all"):
+    with pytest.raises(Refused, match="1 response is not rated by all"):
         services.finish(audit=scene.audit, user=people.cora, version=1)
     say(scene, people.cora, "supported", "contradicted", "contradicted")
-    with pytest.raises(Refused, match="1 claims wait for a third person"):
+    with pytest.raises(Refused, match="1 claim waits for a third person"):
         services.finish(audit=scene.audit, user=people.cora, version=1)
     done = services.finish(audit=scene.audit, user=people.cora, version=1, force=True)
     assert done.state == Audit.State.FINISHED

@@ -14,7 +14,9 @@ from webapp.audit import masking, rating, recording, reprompting
 
 pytestmark = pytest.mark.django_db
 API = "/api/v1"
-OTHERWISE = re.compile(r'[A-Za-z0-9]{64}|"left_s": ?[\d.]+|"until": ?"[^"]*"|nonce="[^"]*"|"seconds": [\d.]+')
+OTHERWISE = re.compile(
+    r'[A-Za-z0-9]{64}|"left_s": ?[\d.]+|"until": ?"[^"]*"|(?:nonce|data-now)="[^"]*"|"seconds": [\d.]+'
+)
 # what nobody but the first rater may read: their words, and the machine's, whose sentence and rule these are
 SECRETS = ("The arm is not there", "black dog", '"mask_wrong"', "some_rule", "Because.", "wrong_person")
 

@@ -32,6 +32,7 @@ class Migration(migrations.Migration):
                 ('body', models.JSONField()),
                 ('window', models.JSONField(blank=True, null=True)),
                 ('settled', models.BooleanField(default=False)),
+                ('disputed', models.BooleanField(default=False, help_text='Kept by `rating`.')),
             ],
             options={
                 'ordering': ['position'],
@@ -59,6 +60,7 @@ class Migration(migrations.Migration):
                 ('provenance', models.JSONField(default=dict, help_text='File, line, prompt hash, frames shown, cost.')),
                 ('state', models.CharField(choices=[('waiting', 'Waiting'), ('done', 'Done'), ('failed', 'Failed')], default='waiting', max_length=8)),
                 ('error', models.TextField(blank=True, help_text='One sentence.')),
+                ('judged', models.BooleanField(default=False, help_text='All its raters completed it; kept by `rating`.')),
                 ('created', models.DateTimeField(auto_now_add=True)),
             ],
             options={
@@ -388,6 +390,39 @@ class Migration(migrations.Migration):
         pgtrigger.migrations.AddTrigger(
             model_name='maskedit',
             trigger=pgtrigger.compiler.Trigger(name='delete_delete', sql=pgtrigger.compiler.UpsertTriggerSql(func='INSERT INTO "audit_maskeditevent" ("action", "changed", "claim_id", "counts", "created", "frame", "id", "object", "origin", "pgh_context_id", "pgh_created_at", "pgh_label", "pgh_obj_id", "query", "size", "user_id", "version", "video_id") VALUES (OLD."action", OLD."changed", OLD."claim_id", OLD."counts", OLD."created", OLD."frame", OLD."id", OLD."object", OLD."origin", _pgh_attach_context(), NOW(), \'delete\', OLD."id", OLD."query", OLD."size", OLD."user_id", OLD."version", OLD."video_id"); RETURN NULL;', hash='43f157f0d598814552011da3ac27eb6b1092bb03', operation='DELETE', pgid='pgtrigger_delete_delete_76e38', table='audit_maskedit', when='AFTER')),
+        ),
+        migrations.CreateModel(
+            name='Tally',
+            fields=[
+                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
+                ('model', models.CharField(max_length=200)),
+                ('responses', models.IntegerField(default=0)),
+                ('processed', models.IntegerField(default=0)),
+                ('failed', models.IntegerField(default=0)),
+                ('claims', models.IntegerField(default=0)),
+                ('audit', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='tallies', to='audit.audit')),
+                ('video', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='+', to='library.video')),
+            ],
+        ),
+        migrations.AddConstraint(
+            model_name='tally',
+            constraint=models.UniqueConstraint(fields=('audit', 'video', 'model'), name='tally_once'),
+        ),
+        migrations.AddIndex(
+            model_name='claim',
+            index=models.Index(condition=models.Q(('disputed', True)), fields=['response'], name='claim_disputed'),
+        ),
+        migrations.AddIndex(
+            model_name='rating',
+            index=models.Index(condition=models.Q(('completed', None)), fields=['until'], name='rating_begun'),
+        ),
+        migrations.AddIndex(
+            model_name='response',
+            index=models.Index(condition=models.Q(('judged', False), ('state', 'done')), fields=['audit', 'position'], name='response_free'),
+        ),
+        migrations.AddIndex(
+            model_name='response',
+            index=models.Index(condition=models.Q(('judged', True)), fields=['audit', 'position'], name='response_judged'),
         ),
         migrations.AddIndex(
             model_name='maskstep',
