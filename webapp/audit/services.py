@@ -26,7 +26,6 @@ from ml.evidence.grounding.ready import need as need_grounder
 from ml.evidence.summarisers.registry import LOCAL_MODEL
 from ml.evidence.summarisers.registry import load as load_summariser
 from ml.questions.clip import RENDERINGS
-from ml.weights.cache import MissingWeights
 from webapp.accounts.models import User
 from webapp.audit import tallies
 from webapp.audit.models import Audit, Response
@@ -162,7 +161,7 @@ def need_set_up(*, summariser: str, grounder: str) -> None:
             load_summariser(summariser)  # says what it lacks, and reads no weights before the first reply
         field = "grounder"
         need_grounder(grounder)
-    except (ValueError, MissingWeights) as error:
+    except (ValueError, FileNotFoundError) as error:  # not set up, or weights are missing
         raise Refused(str(error), field) from error
 
 
