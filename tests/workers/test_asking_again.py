@@ -97,7 +97,7 @@ def test_the_evidence_is_hidden_and_asked_for_again_and_only_the_finished_audit_
     first, second = Response.objects.order_by("position")
     assert first.state == second.state == "done"
     assert set(first.provenance["deletion"]) == {"skipped"} and "deletion" not in second.provenance
-    with pytest.raises(Refused, match="1 responses are not asked again"):
+    with pytest.raises(Refused, match="1 response is not asked again"):
         services.finish(audit=audit, user=User.objects.create(username="cora"), version=audit.version)
 
     server = served([says({"answer": "A"}), says({"answer": "B"}), says({"answer": "A"})])

@@ -13,8 +13,8 @@ from ml.progress import silent
 
 
 def test_an_unknown_profile_is_refused_before_the_video_is_read(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no perception profile 'gpu'"):
-        run.run(tmp_path / "not-there.mp4", tmp_path / "out", Options(profile="gpu"), silent)
+    with pytest.raises(ValueError, match="no perception profile 'fast'"):
+        run.run(tmp_path / "not-there.mp4", tmp_path / "out", Options(profile="fast"), silent)
 
 
 @pytest.mark.parametrize(
