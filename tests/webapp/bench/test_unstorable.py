@@ -21,6 +21,7 @@ def test_a_value_that_cannot_be_stored_is_refused(people: Any, scene: Scene, as_
     client = as_user(people.cora)
     with transaction.atomic():
         told = client.patch(f"{API}/questions/{question.id}", body, content_type="application/json")
-    assert told.status_code == 422, told.content
+    # how deep a nesting can be read at all depends on how deep the server's own calls are: then it is 400
+    assert told.status_code == 422 or (told.status_code == 400 and value.startswith("[[")), told.content
     question.refresh_from_db()
     assert question.version == 1
