@@ -14,6 +14,7 @@ SIGHTLINE_HEARTBEAT_LIMIT   seconds after which a silent job is taken from its w
 SIGHTLINE_POSTGRES     folder of other PostgreSQL programs than the wheel's
 SIGHTLINE_VALKEY       another Valkey or Redis server program than the wheel's
 SIGHTLINE_WEIGHTS      folder of the converted model weights (default: in the user's cache folder)
+SIGHTLINE_MODELS       folder whose subfolders are base models for training and evaluation (besides DATA/models)
 SIGHTLINE_ACCEL        nginx location that serves media by X-Accel-Redirect (files only)
 """
 
@@ -68,6 +69,7 @@ INSTALLED_APPS = [
     "webapp.events",
     "webapp.bench",
     "webapp.audit",
+    "webapp.runs",
     "webapp.jobs",
     "webapp.studio",
 ]
@@ -202,6 +204,9 @@ STATICFILES_DIRS = [BASE_DIR / "static"]
 WHITENOISE_USE_FINDERS = not PRODUCTION
 WHITENOISE_AUTOREFRESH = DEBUG
 MEDIA_ACCEL = env.str("SIGHTLINE_ACCEL", default="")
+# Folders whose subfolders are models: training and evaluation take one by its name, never by a typed path
+BASE_MODELS = [Path(os.environ["SIGHTLINE_MODELS"])] if os.environ.get("SIGHTLINE_MODELS") else []
+BASE_MODELS = [folder.expanduser().resolve() for folder in BASE_MODELS] + [DATA / "models"]
 
 # Uploads arrive in pieces of at most this size (a proxy that limits bodies needs only this much)
 UPLOAD_PIECE_BYTES = 8 * 1024 * 1024

@@ -18,6 +18,7 @@ Action = Literal[
     "perceive",  # start perception, accept a run, change the rules that derive events
     "export",  # take data out, cut releases
     "manage_jobs",  # cancel and retry anybody's job
+    "train",  # make snapshots, start, stop and delete training runs, evaluate models
     "manage_members",  # give and take roles
     "delete",  # delete and withdraw videos, change project settings
 ]
@@ -28,7 +29,7 @@ ROLE_WORDS: dict[Role, str] = {
     "annotator": "also edits events and people, and answers questions",
     "reviewer": "also audits claims, sees the keys of questions and decides what is disputed",
     "curator": "also imports, runs perception and audits, accepts runs, makes questions and takes data out",
-    "admin": "also manages members, changes settings and deletes videos",
+    "admin": "also trains models, manages members, changes settings and deletes videos",
 }
 LEAST_ROLE: dict[Action, Role] = {
     "view": "viewer",
@@ -40,6 +41,7 @@ LEAST_ROLE: dict[Action, Role] = {
     "perceive": "curator",
     "export": "curator",
     "manage_jobs": "curator",
+    "train": "admin",
     "manage_members": "admin",
     "delete": "admin",
 }
