@@ -1,0 +1,510 @@
+"""What a training run is set to: presets, a YAML file, and single settings by their dotted names.
+
+    config = configs.load("tiny-cpu", "grpo", ["train.seed=3", "rollouts.num_generations=4"])
+
+A file holds sections of settings, and may begin with `preset: NAME`, on which it then builds, and `stage: NAME`; the
+`config.yaml` of a run folder is such a file with every setting in it. The form of the web page is made of `settings`,
+which reads the fields below. No torch here: a configuration is checked when it is saved, not when the run begins.
+
+Numbers with "GRASP" beside them are those of the released training (hyper-parameters as its release has them).
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, get_type_hints
+
+from ml.formats import frontmatter
+from ml.formats.errors import FormatError
+from ml.rewards import registry
+
+STAGES = ("sft", "grpo", "summariser")
+PRESETS = Path(__file__).with_name("presets")
+REWARD_NAMES = (*registry.REWARDS, *registry.ALIASES, *registry.GROUPED)
+
+
+class ConfigError(ValueError):
+    """A setting is wrong; one sentence that names it."""
+
+
+def setting(
+    default: Any,
+    help: str,
+    *,
+    unit: str = "",
+    choices: Sequence[str] = (),
+    least: float | None = None,
+    above: float | None = None,
+    most: float | None = None,
+) -> Any:
+    """A field with what a form and a check need to know of it. `least`, `above` (exclusive), `most`: of numbers."""
+    told = {"help": help, "unit": unit, "choices": tuple(choices), "least": least, "above": above, "most": most}
+    if isinstance(default, dict):
+        return field(default_factory=lambda: dict(default), metadata=told)
+    return field(default=default, metadata=told)
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Where data, start weights and the run's folder are; the command line's --snapshot, --model, --out go first."""
+
+    snapshot: str = setting("", "Folder of the data snapshot (for the summariser: a file of packages).")
+    model: str = setting("", "Folder of the model whose weights the run begins with.")
+    out: str = setting("", "Folder of the run.")
+
+
+@dataclass(frozen=True)
+class Model:
+    precision: str = setting("bf16", "Numbers the weights are computed in; a GPU takes bf16.", choices=("bf16", "fp32"))
+    attention: str = setting(
+        "sdpa",
+        "How attention is computed; flash_attention_2 needs its own package and a GPU.",
+        choices=("sdpa", "flash_attention_2", "eager"),
+    )
+    device: str = setting("auto", "auto takes GPUs where there are any; cpu never does.", choices=("auto", "cpu"))
+    threads: int = setting(0, "Threads of the CPU per process; 0 leaves it to torch.", least=0, most=1024)
+    freeze_vision: bool = setting(True, "Keep vision tower and projector as they are, as GRASP does.")
+    checkpointing: bool = setting(True, "Compute activations again in the backward pass: less memory, more time.")
+
+
+@dataclass(frozen=True)
+class Lora:
+    enabled: bool = setting(False, "Train small matrices beside the weights instead of all weights; not the paper's.")
+    rank: int = setting(16, "Rank of the matrices.", least=1, most=1024)
+    alpha: int = setting(32, "Scale of the matrices: alpha / rank.", least=1, most=4096)
+    dropout: float = setting(0.0, "Dropout before the matrices.", least=0, most=0.9)
+    target: str = setting(
+        "attention+mlp", "Which layers of the language model get them.", choices=("attention+mlp", "attention")
+    )
+
+
+@dataclass(frozen=True)
+class Frames:
+    rate: float = setting(2.0, "Frames per second at most.", unit="1/s", above=0, most=60)
+    most: int = setting(512, "Frames of a clip at most; an even number is taken.", unit="frames", least=2, most=4096)
+    longest: int = setting(768, "Longer side of a decoded frame at most.", unit="px", least=16, most=8192)
+    most_pixels: int = setting(
+        256 * 32 * 32, "Area of a frame at most; 32 x 32 px are one token.", unit="px", least=32 * 32, most=2**24
+    )
+
+
+@dataclass(frozen=True)
+class Train:
+    epochs: float = setting(1.0, "Passes over the data; not used where max_steps is set.", above=0, most=1000)
+    max_steps: int = setting(0, "Steps in all; 0 goes by epochs.", unit="steps", least=0, most=10_000_000)
+    learning_rate: float = setting(1e-5, "Learning rate at its highest.", above=0, most=1)
+    schedule: str = setting(
+        "cosine", "How the learning rate goes on.", choices=("cosine", "linear", "constant_with_warmup")
+    )
+    warmup_steps: int = setting(0, "Steps in which the learning rate rises from 0.", unit="steps", least=0, most=10**6)
+    weight_decay: float = setting(1e-3, "Weight decay of AdamW.", least=0, most=1)
+    max_grad_norm: float = setting(1.0, "Norm at which gradients are clipped.", above=0, most=1e6)
+    per_device_batch: int = setting(
+        1, "Items (grpo: completions) that one process handles at once.", least=1, most=4096
+    )
+    accumulation: int = setting(1, "Such batches in one step.", least=1, most=4096)
+    processes: int = setting(1, "Processes of the run; on GPUs one for each.", least=1, most=1024)
+    parallel: str = setting(
+        "none",
+        "How several processes share the work: none copies everything to each (DDP), zero2 splits gradients and "
+        "optimizer (DeepSpeed ZeRO-2).",
+        choices=("none", "zero2"),
+    )
+    order: str = setting(
+        "shuffled",
+        "Order of the items: shuffled; length-grouped puts items of similar length into one step; curriculum goes "
+        "from easy over medium to hard.",
+        choices=("shuffled", "length-grouped", "curriculum"),
+    )
+    seed: int = setting(0, "Seed of everything that is drawn.", least=0, most=2**31 - 1)
+
+
+@dataclass(frozen=True)
+class Rollouts:
+    num_generations: int = setting(8, "Completions of each prompt (K).", least=2, most=1024)
+    max_new_tokens: int = setting(1024, "Tokens of a completion at most.", unit="tokens", least=1, most=65536)
+    temperature: float = setting(1.0, "Temperature of sampling.", above=0, most=10)
+    top_p: float = setting(1.0, "Share of probability that is sampled from.", above=0, most=1)
+    top_k: int = setting(0, "Number of tokens that are sampled from; 0 takes all.", least=0, most=10**6)
+    overlong_tokens: int = setting(
+        256, "The penalty on long completions rises over this many last tokens; 0 has none.", unit="tokens", least=0
+    )
+    overlong_penalty: float = setting(1.0, "The penalty at full length.", least=0, most=100)
+    use_vllm: bool = setting(False, "Sample with vLLM in the same process; a package of its own, GPU only.")
+    vllm_memory: float = setting(0.3, "Share of a GPU's memory that vLLM may take.", above=0, most=0.95)
+
+
+@dataclass(frozen=True)
+class Grpo:
+    advantage: str = setting(
+        "released",
+        "released: each reward centred in its group, not divided, weighted, summed, clipped (GRASP). group: the "
+        "weighted sum centred and divided by the group's standard deviation (TRL). batch: by the batch's. none: "
+        "centred only.",
+        choices=("released", "group", "batch", "none"),
+    )
+    advantage_clip: float = setting(5.0, "Bound of the released advantage, both ways.", above=0, most=1e6)
+    beta: float = setting(0.05, "Weight of the KL term to the start model; 0 leaves that model out.", least=0, most=10)
+    loss: str = setting(
+        "grpo",
+        "How tokens are averaged: grpo per completion (GRASP), dapo over all tokens, dr_grpo by the greatest length.",
+        choices=("grpo", "dapo", "dr_grpo"),
+    )
+
+
+@dataclass(frozen=True)
+class Rewards:
+    preset: str = setting("grasp", "Rewards and weights of a paper.", choices=tuple(registry.PRESETS))
+    weights: dict[str, float] = setting(
+        {}, "Rewards by name with their weights, in place of the preset's where any is given."
+    )
+
+    def chosen(self) -> dict[str, float]:
+        """Reward name -> weight; those of weight 0 are computed and logged, too."""
+        return dict(self.weights or registry.PRESETS[self.preset])
+
+
+@dataclass(frozen=True)
+class Run:
+    log_steps: int = setting(1, "A line of metrics after this many steps.", unit="steps", least=1, most=10_000)
+    save_steps: int = setting(100, "A checkpoint after this many steps.", unit="steps", least=1, most=10**6)
+    keep_checkpoints: int = setting(3, "Newest checkpoints kept; 0 keeps all.", least=0, most=10_000)
+    rollout_steps: int = setting(1, "Rollouts are written after this many steps.", unit="steps", least=1, most=10**6)
+    tensorboard: bool = setting(True, "Write the metrics for TensorBoard, too.")
+
+
+@dataclass(frozen=True)
+class Text:
+    most_tokens: int = setting(2048, "Rationale and package together at most.", unit="tokens", least=16, most=131072)
+
+
+SECTIONS: dict[str, tuple[type, tuple[str, ...]]] = {  # name -> its class, and the stages that use it
+    "paths": (Paths, STAGES),
+    "model": (Model, STAGES),
+    "lora": (Lora, STAGES),
+    "frames": (Frames, ("sft", "grpo")),
+    "text": (Text, ("summariser",)),
+    "train": (Train, STAGES),
+    "rollouts": (Rollouts, ("grpo",)),
+    "grpo": (Grpo, ("grpo",)),
+    "rewards": (Rewards, ("grpo",)),
+    "run": (Run, STAGES),
+}
+
+
+@dataclass(frozen=True)
+class Config:
+    """All settings of one run. Sections that its stage does not use keep their defaults and are not written."""
+
+    stage: str
+    preset: str = ""  # the one it was made from
+    paths: Paths = field(default_factory=Paths)
+    model: Model = field(default_factory=Model)
+    lora: Lora = field(default_factory=Lora)
+    frames: Frames = field(default_factory=Frames)
+    text: Text = field(default_factory=Text)
+    train: Train = field(default_factory=Train)
+    rollouts: Rollouts = field(default_factory=Rollouts)
+    grpo: Grpo = field(default_factory=Grpo)
+    rewards: Rewards = field(default_factory=Rewards)
+    run: Run = field(default_factory=Run)
+
+    @property
+    def step_batch(self) -> int:
+        """Items (sft) or completions (grpo) in one step, over all processes."""
+        return self.train.per_device_batch * self.train.accumulation * self.train.processes
+
+    @property
+    def step_items(self) -> int:
+        """Items of the snapshot in one step: in grpo, its prompts."""
+        return self.step_batch // self.rollouts.num_generations if self.stage == "grpo" else self.step_batch
+
+    def steps(self, items: int) -> int:
+        """Steps of the whole run over that many items."""
+        if self.train.max_steps:
+            return self.train.max_steps
+        per_epoch = items // self.step_items if self.stage == "grpo" else math.ceil(items / self.step_items)
+        return math.ceil(per_epoch * self.train.epochs)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One field as a form shows it. `type`: bool, int, float, text, weights. `name` is dotted."""
+
+    name: str
+    type: str
+    default: Any
+    help: str
+    unit: str
+    choices: tuple[str, ...]
+    least: float | None
+    above: float | None
+    most: float | None
+
+
+@dataclass(frozen=True)
+class Preset:
+    """`differs`: sentences on what is not as in the paper, by stage."""
+
+    name: str
+    title: str
+    stages: tuple[str, ...]
+    differs: dict[str, tuple[str, ...]]
+
+
+TYPES = {bool: "bool", int: "int", float: "float", str: "text", dict[str, float]: "weights"}
+
+
+def settings(stage: str) -> list[Setting]:
+    """Every setting of a stage, in the order of the sections."""
+    return [
+        Setting(f"{section}.{name}", TYPES[kind], default, **told)
+        for section, name, kind, default, told in _fields()
+        if stage in SECTIONS[section][1]
+    ]
+
+
+def presets(stage: str | None = None) -> list[Preset]:
+    """The presets that are shipped, those of one stage where it is named."""
+    found = []
+    for path in sorted(PRESETS.glob("*.yaml")):
+        tree = _tree(path)
+        stages = tuple(one for one in STAGES if one in tree)
+        differs = {one: tuple(tree[one].get("differs", ())) for one in stages}
+        if stage is None or stage in stages:
+            found.append(Preset(path.stem, tree["title"], stages, differs))
+    return found
+
+
+def load(source: str | Path, stage: str, overrides: Sequence[str] | Mapping[str, Any] = ()) -> Config:
+    """The configuration of a preset's name or a file, with single settings over it.
+
+    `overrides`: "key=value" words, or a mapping of dotted names. Raises ConfigError.
+    """
+    if stage not in STAGES:
+        raise ConfigError(f"There is no stage {stage!r}; there are {', '.join(STAGES)}.")
+    config = _with(_base(source, stage), _pairs(overrides))
+    _check(config)
+    return config
+
+
+def apply(config: Config, overrides: Sequence[str] | Mapping[str, Any]) -> Config:
+    """The same configuration with single settings over it. Raises ConfigError."""
+    changed = _with(config, _pairs(overrides))
+    _check(changed)
+    return changed
+
+
+def tree(config: Config) -> dict[str, Any]:
+    """All settings of the stage as plain values; `dump` writes it, `load` reads it back."""
+    found: dict[str, Any] = {"stage": config.stage}
+    if config.preset:
+        found["preset"] = config.preset
+    for section, (shape, stages) in SECTIONS.items():
+        if config.stage in stages:
+            values = getattr(config, section)
+            found[section] = {one.name: getattr(values, one.name) for one in fields(shape)}
+    return found
+
+
+def dump(config: Config) -> str:
+    """The configuration as a YAML file."""
+    return frontmatter.dump(tree(config))
+
+
+def changed(config: Config) -> dict[str, Any]:
+    """Dotted name -> value of what is not as in the configuration's preset (all that is not default without one)."""
+    base = load(config.preset, config.stage) if config.preset else Config(config.stage)
+    before, now = _flat(tree(base)), _flat(tree(config))
+    return {name: value for name, value in now.items() if before.get(name) != value}
+
+
+def _flat(sections: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        f"{section}.{name}": value
+        for section, values in sections.items()
+        if isinstance(values, dict)
+        for name, value in values.items()
+    }
+
+
+def _base(source: str | Path, stage: str) -> Config:
+    name = str(source)
+    if (PRESETS / f"{name}.yaml").is_file() and "/" not in name:
+        return _preset(name, stage)
+    path = Path(source)
+    if not path.is_file():
+        known = ", ".join(one.name for one in presets(stage))
+        raise ConfigError(f"There is neither a preset nor a file {name!r}; the presets of {stage} are {known}.")
+    try:
+        found = _tree(path)
+    except (FormatError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+    if found.get("stage", stage) != stage:
+        raise ConfigError(f"{path} is a configuration of {found['stage']}, not of {stage}.")
+    base = _preset(str(found["preset"]), stage) if found.get("preset") else Config(stage)
+    sections = {name: values for name, values in found.items() if name not in ("stage", "preset")}
+    try:
+        return _with(base, dict(_leaves(sections)))
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from error
+
+
+def _preset(name: str, stage: str) -> Config:
+    known = [one.name for one in presets(stage)]
+    if name not in known:
+        raise ConfigError(f"There is no preset {name!r} of {stage}; there are {', '.join(known)}.")
+    sections = {key: values for key, values in _tree(PRESETS / f"{name}.yaml")[stage].items() if key != "differs"}
+    return replace(_with(Config(stage), dict(_leaves(sections))), preset=name)
+
+
+def _tree(path: Path) -> dict[str, Any]:
+    found = frontmatter.load(path.read_text())
+    if not isinstance(found, dict):
+        raise FormatError("a configuration is a list of named sections.")
+    return found
+
+
+def _leaves(sections: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for section, values in sections.items():
+        if section not in SECTIONS:
+            raise ConfigError(f"There is no section {section!r}; {_nearest(section, [*SECTIONS])}")
+        if not isinstance(values, dict):
+            raise ConfigError(f"The section {section!r} must hold named settings.")
+        for name, value in values.items():
+            yield f"{section}.{name}", value
+
+
+def _pairs(overrides: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
+    if isinstance(overrides, Mapping):
+        return dict(overrides)
+    found = {}
+    for word in overrides:
+        name, equals, text = word.partition("=")
+        if not equals:
+            raise ConfigError(f"{word!r} sets nothing; write name=value, as in train.seed=3.")
+        try:
+            found[name.strip()] = frontmatter.load(text)
+        except FormatError as error:
+            said = str(error).removeprefix("the file: ")
+            raise ConfigError(f"The value of {name.strip()} cannot be read: {said}") from error
+    return found
+
+
+def _fields() -> Iterator[tuple[str, str, Any, Any, dict[str, Any]]]:
+    """Section, name, type, default and what is told of each setting."""
+    for section, (shape, _) in SECTIONS.items():
+        kinds, defaults = get_type_hints(shape), shape()
+        for one in fields(shape):
+            yield section, one.name, kinds[one.name], getattr(defaults, one.name), dict(one.metadata)
+
+
+def _with(config: Config, values: Mapping[str, Any]) -> Config:
+    """The configuration with values by dotted names. Raises ConfigError."""
+    known = {f"{section}.{name}": (kind, told) for section, name, kind, _, told in _fields()}
+    found: dict[str, dict[str, Any]] = {}
+    for name, value in values.items():
+        section, _, rest = name.partition(".")
+        if name.startswith("rewards.weights."):  # one weight, the others as they are
+            weights = {**config.rewards.weights, **found.get("rewards", {}).get("weights", {})}
+            weights[rest.partition(".")[2]] = value
+            name, rest, value = "rewards.weights", "weights", weights
+        if name not in known:
+            raise ConfigError(f"There is no setting {name!r}; {_nearest(name, [*known])}")
+        if config.stage not in SECTIONS[section][1]:
+            raise ConfigError(f"{name} is a setting of {' and '.join(SECTIONS[section][1])}, not of {config.stage}.")
+        found.setdefault(section, {})[rest] = _value(name, value, *known[name])
+    changes: dict[str, Any] = {section: replace(getattr(config, section), **new) for section, new in found.items()}
+    return replace(config, **changes)
+
+
+def _nearest(name: str, known: Sequence[str]) -> str:
+    near = difflib.get_close_matches(name, known, 1, 0.5)
+    if not near:  # a last part alone, as in "seed"
+        near = [one for one in known if one.rpartition(".")[2] == name.rpartition(".")[2]]
+    return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."
+
+
+def _value(name: str, value: Any, kind: Any, told: Mapping[str, Any]) -> Any:
+    """The value in its type. Raises ConfigError."""
+    if kind is bool:
+        if not isinstance(value, bool):
+            raise ConfigError(f"{name} must be true or false, not {value!r}.")
+        return value
+    if kind is str:
+        text = "" if value is None else value
+        if not isinstance(text, str):
+            raise ConfigError(f"{name} must be text, not {value!r}.")
+        if told["choices"] and text not in told["choices"]:
+            raise ConfigError(f"{name} must be one of {', '.join(told['choices'])}, not {text!r}.")
+        return text
+    if kind in (int, float):
+        return _number(name, value, kind, told)
+    return _weights(name, value)
+
+
+def _number(name: str, value: Any, kind: type, told: Mapping[str, Any]) -> Any:
+    if isinstance(value, str):  # YAML reads 2e-6 as text
+        try:
+            value = float(value)
+        except ValueError:
+            raise ConfigError(f"{name} must be a number, not {value!r}.") from None
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ConfigError(f"{name} must be a number, not {value!r}.")
+    if kind is int and value != int(value):
+        raise ConfigError(f"{name} must be a whole number, not {value:g}.")
+    unit = f" {told['unit']}" if told["unit"] else ""
+    if told["least"] is not None and value < told["least"]:
+        raise ConfigError(f"{name} must be at least {told['least']:g}{unit}, not {value:g}.")
+    if told["above"] is not None and value <= told["above"]:
+        raise ConfigError(f"{name} must be above {told['above']:g}{unit}, not {value:g}.")
+    if told["most"] is not None and value > told["most"]:
+        raise ConfigError(f"{name} must be at most {told['most']:g}{unit}, not {value:g}.")
+    return kind(value)
+
+
+def _weights(name: str, value: Any) -> dict[str, float]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ConfigError(f"{name} must name rewards with weights, as in {{accuracy: 1.0, sgr-strict: 0.2}}.")
+    for reward in value:
+        if reward not in REWARD_NAMES:
+            raise ConfigError(f"There is no reward {reward!r}; {_nearest(str(reward), REWARD_NAMES)}")
+    bounds = {"least": -1000, "above": None, "most": 1000, "unit": ""}
+    return {reward: _number(f"{name}.{reward}", weight, float, bounds) for reward, weight in value.items()}
+
+
+def _check(config: Config) -> None:
+    """What single settings cannot tell. Raises ConfigError."""
+    train = config.train
+    if config.frames.most % 2:
+        raise ConfigError(f"frames.most must be an even number of frames, not {config.frames.most}.")
+    if config.model.device == "cpu" and config.model.attention == "flash_attention_2":
+        raise ConfigError("model.attention flash_attention_2 needs a GPU, and model.device is cpu.")
+    if train.max_steps and train.warmup_steps > train.max_steps:
+        raise ConfigError(
+            f"train.warmup_steps ({train.warmup_steps}) is more than all train.max_steps ({train.max_steps})."
+        )
+    if config.stage != "grpo":
+        return
+    k, batch = config.rollouts.num_generations, config.step_batch
+    if batch % k:
+        raise ConfigError(
+            f"train.per_device_batch ({train.per_device_batch}) x train.processes ({train.processes}) x "
+            f"train.accumulation ({train.accumulation}) = {batch} completions in a step; it must be a multiple of "
+            f"rollouts.num_generations ({k})."
+        )
+    if config.rollouts.overlong_tokens > config.rollouts.max_new_tokens:
+        raise ConfigError(
+            f"rollouts.overlong_tokens ({config.rollouts.overlong_tokens}) is more than rollouts.max_new_tokens "
+            f"({config.rollouts.max_new_tokens})."
+        )
+    if config.rollouts.use_vllm and config.model.device == "cpu":
+        raise ConfigError("rollouts.use_vllm needs a GPU, and model.device is cpu.")
+    if not any(config.rewards.chosen().values()):
+        raise ConfigError("rewards.weights: every reward has weight 0, so nothing would be learned.")
