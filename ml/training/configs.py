@@ -28,7 +28,11 @@ REWARD_NAMES = (*registry.REWARDS, *registry.ALIASES, *registry.GROUPED)
 
 
 class ConfigError(ValueError):
-    """A setting is wrong; one sentence that names it."""
+    """A setting is wrong; one sentence that names it. `field`: its dotted name, "" where it is none or several."""
+
+    def __init__(self, sentence: str, field: str = "") -> None:
+        super().__init__(sentence)
+        self.field = field
 
 
 def setting(
@@ -233,10 +237,14 @@ class Config:
 
 @dataclass(frozen=True)
 class Setting:
-    """One field as a form shows it. `type`: bool, int, float, text, weights. `name` is dotted."""
+    """One field as a form shows it. `name` is dotted, `group` a heading.
+
+    `kind`: bool, int, float, text, choice or weights (reward name -> number).
+    """
 
     name: str
-    type: str
+    group: str
+    kind: str
     default: Any
     help: str
     unit: str
@@ -256,16 +264,32 @@ class Preset:
     differs: dict[str, tuple[str, ...]]
 
 
-TYPES = {bool: "bool", int: "int", float: "float", str: "text", dict[str, float]: "weights"}
+KINDS = {bool: "bool", int: "int", float: "float", str: "text", dict[str, float]: "weights"}
+GROUPS = {
+    "model": "Model",
+    "lora": "LoRA",
+    "frames": "Frames",
+    "text": "Text",
+    "train": "Optimiser and batch",
+    "rollouts": "Rollouts",
+    "grpo": "GRPO",
+    "rewards": "Rewards",
+    "run": "Run",
+}
 
 
 def settings(stage: str) -> list[Setting]:
-    """Every setting of a stage, in the order of the sections."""
+    """Every setting of a stage that a form offers (so no paths), in the order of the sections."""
     return [
-        Setting(f"{section}.{name}", TYPES[kind], default, **told)
+        Setting(f"{section}.{name}", GROUPS[section], "choice" if told["choices"] else KINDS[kind], default, **told)
         for section, name, kind, default, told in _fields()
-        if stage in SECTIONS[section][1]
+        if section in GROUPS and stage in SECTIONS[section][1]
     ]
+
+
+def values(preset: str, stage: str) -> dict[str, Any]:
+    """Dotted name -> value of a preset's settings, as plain JSON. Raises ConfigError."""
+    return {name: value for name, value in _flat(tree(load(preset, stage))).items() if name.split(".")[0] in GROUPS}
 
 
 def presets(stage: str | None = None) -> list[Preset]:
@@ -351,7 +375,7 @@ def _base(source: str | Path, stage: str) -> Config:
     try:
         return _with(base, dict(_leaves(sections)))
     except ConfigError as error:
-        raise ConfigError(f"{path}: {error}") from error
+        raise ConfigError(f"{path}: {error}", error.field) from error
 
 
 def _preset(name: str, stage: str) -> Config:
@@ -391,7 +415,7 @@ def _pairs(overrides: Sequence[str] | Mapping[str, Any]) -> dict[str, Any]:
             found[name.strip()] = frontmatter.load(text)
         except FormatError as error:
             said = str(error).removeprefix("the file: ")
-            raise ConfigError(f"The value of {name.strip()} cannot be read: {said}") from error
+            raise ConfigError(f"The value of {name.strip()} cannot be read: {said}", name.strip()) from error
     return found
 
 
@@ -414,9 +438,11 @@ def _with(config: Config, values: Mapping[str, Any]) -> Config:
             weights[rest.partition(".")[2]] = value
             name, rest, value = "rewards.weights", "weights", weights
         if name not in known:
-            raise ConfigError(f"There is no setting {name!r}; {_nearest(name, [*known])}")
+            raise ConfigError(f"There is no setting {name!r}; {_nearest(name, [*known])}", name)
         if config.stage not in SECTIONS[section][1]:
-            raise ConfigError(f"{name} is a setting of {' and '.join(SECTIONS[section][1])}, not of {config.stage}.")
+            raise ConfigError(
+                f"{name} is a setting of {' and '.join(SECTIONS[section][1])}, not of {config.stage}.", name
+            )
         found.setdefault(section, {})[rest] = _value(name, value, *known[name])
     changes: dict[str, Any] = {section: replace(getattr(config, section), **new) for section, new in found.items()}
     return replace(config, **changes)
@@ -433,14 +459,14 @@ def _value(name: str, value: Any, kind: Any, told: Mapping[str, Any]) -> Any:
     """The value in its type. Raises ConfigError."""
     if kind is bool:
         if not isinstance(value, bool):
-            raise ConfigError(f"{name} must be true or false, not {value!r}.")
+            raise ConfigError(f"{name} must be true or false, not {value!r}.", name)
         return value
     if kind is str:
         text = "" if value is None else value
         if not isinstance(text, str):
-            raise ConfigError(f"{name} must be text, not {value!r}.")
+            raise ConfigError(f"{name} must be text, not {value!r}.", name)
         if told["choices"] and text not in told["choices"]:
-            raise ConfigError(f"{name} must be one of {', '.join(told['choices'])}, not {text!r}.")
+            raise ConfigError(f"{name} must be one of {', '.join(told['choices'])}, not {text!r}.", name)
         return text
     if kind in (int, float):
         return _number(name, value, kind, told)
@@ -452,18 +478,18 @@ def _number(name: str, value: Any, kind: type, told: Mapping[str, Any]) -> Any:
         try:
             value = float(value)
         except ValueError:
-            raise ConfigError(f"{name} must be a number, not {value!r}.") from None
+            raise ConfigError(f"{name} must be a number, not {value!r}.", name) from None
     if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ConfigError(f"{name} must be a number, not {value!r}.")
+        raise ConfigError(f"{name} must be a number, not {value!r}.", name)
     if kind is int and value != int(value):
-        raise ConfigError(f"{name} must be a whole number, not {value:g}.")
+        raise ConfigError(f"{name} must be a whole number, not {value:g}.", name)
     unit = f" {told['unit']}" if told["unit"] else ""
     if told["least"] is not None and value < told["least"]:
-        raise ConfigError(f"{name} must be at least {told['least']:g}{unit}, not {value:g}.")
+        raise ConfigError(f"{name} must be at least {told['least']:g}{unit}, not {value:g}.", name)
     if told["above"] is not None and value <= told["above"]:
-        raise ConfigError(f"{name} must be above {told['above']:g}{unit}, not {value:g}.")
+        raise ConfigError(f"{name} must be above {told['above']:g}{unit}, not {value:g}.", name)
     if told["most"] is not None and value > told["most"]:
-        raise ConfigError(f"{name} must be at most {told['most']:g}{unit}, not {value:g}.")
+        raise ConfigError(f"{name} must be at most {told['most']:g}{unit}, not {value:g}.", name)
     return kind(value)
 
 
@@ -471,10 +497,10 @@ def _weights(name: str, value: Any) -> dict[str, float]:
     if value is None:
         return {}
     if not isinstance(value, dict):
-        raise ConfigError(f"{name} must name rewards with weights, as in {{accuracy: 1.0, sgr-strict: 0.2}}.")
+        raise ConfigError(f"{name} must name rewards with weights, as in {{accuracy: 1.0, sgr-strict: 0.2}}.", name)
     for reward in value:
         if reward not in REWARD_NAMES:
-            raise ConfigError(f"There is no reward {reward!r}; {_nearest(str(reward), REWARD_NAMES)}")
+            raise ConfigError(f"There is no reward {reward!r}; {_nearest(str(reward), REWARD_NAMES)}", name)
     bounds = {"least": -1000, "above": None, "most": 1000, "unit": ""}
     return {reward: _number(f"{name}.{reward}", weight, float, bounds) for reward, weight in value.items()}
 
@@ -483,12 +509,13 @@ def _check(config: Config) -> None:
     """What single settings cannot tell. Raises ConfigError."""
     train = config.train
     if config.frames.most % 2:
-        raise ConfigError(f"frames.most must be an even number of frames, not {config.frames.most}.")
+        raise ConfigError(f"frames.most must be an even number of frames, not {config.frames.most}.", "frames.most")
     if config.model.device == "cpu" and config.model.attention == "flash_attention_2":
-        raise ConfigError("model.attention flash_attention_2 needs a GPU, and model.device is cpu.")
+        raise ConfigError("model.attention flash_attention_2 needs a GPU, and model.device is cpu.", "model.attention")
     if train.max_steps and train.warmup_steps > train.max_steps:
         raise ConfigError(
-            f"train.warmup_steps ({train.warmup_steps}) is more than all train.max_steps ({train.max_steps})."
+            f"train.warmup_steps ({train.warmup_steps}) is more than all train.max_steps ({train.max_steps}).",
+            "train.warmup_steps",
         )
     if config.stage != "grpo":
         return
@@ -497,14 +524,16 @@ def _check(config: Config) -> None:
         raise ConfigError(
             f"train.per_device_batch ({train.per_device_batch}) x train.processes ({train.processes}) x "
             f"train.accumulation ({train.accumulation}) = {batch} completions in a step; it must be a multiple of "
-            f"rollouts.num_generations ({k})."
+            f"rollouts.num_generations ({k}).",
+            "train.per_device_batch",
         )
     if config.rollouts.overlong_tokens > config.rollouts.max_new_tokens:
         raise ConfigError(
             f"rollouts.overlong_tokens ({config.rollouts.overlong_tokens}) is more than rollouts.max_new_tokens "
-            f"({config.rollouts.max_new_tokens})."
+            f"({config.rollouts.max_new_tokens}).",
+            "rollouts.overlong_tokens",
         )
     if config.rollouts.use_vllm and config.model.device == "cpu":
-        raise ConfigError("rollouts.use_vllm needs a GPU, and model.device is cpu.")
+        raise ConfigError("rollouts.use_vllm needs a GPU, and model.device is cpu.", "rollouts.use_vllm")
     if not any(config.rewards.chosen().values()):
-        raise ConfigError("rewards.weights: every reward has weight 0, so nothing would be learned.")
+        raise ConfigError("rewards.weights: every reward has weight 0, so nothing would be learned.", "rewards.weights")

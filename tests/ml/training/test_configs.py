@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -105,6 +106,8 @@ def test_a_mistake_is_one_sentence(override: str, said: str) -> None:
     with pytest.raises(ConfigError) as raised:
         configs.load("tiny-cpu", "grpo", [override])
     assert str(raised.value) == said
+    if "=" in override and not override.startswith("rollouts.num"):  # a page puts the sentence beside this field
+        assert raised.value.field == override.partition("=")[0]
 
 
 def test_mistakes_of_files_name_the_file(tmp_path: Path) -> None:
@@ -138,6 +141,13 @@ def test_every_setting_tells_what_it_is_and_its_default_is_valid() -> None:
             # the default through the same checks that a form's value goes through
             assert configs.load("tiny-cpu", stage, {one.name: getattr_of(stage, one.name)}).stage == stage
     assert "rollouts.num_generations" not in {one.name for one in configs.settings("sft")}
+
+
+def test_values_of_a_preset_are_those_of_its_form() -> None:
+    told = configs.values("tiny-cpu", "grpo")
+    assert set(told) == {one.name for one in configs.settings("grpo")}
+    assert (told["rollouts.max_new_tokens"], told["model.precision"], told["rewards.weights"]) == (24, "fp32", {})
+    json.dumps(told)
 
 
 def getattr_of(stage: str, name: str) -> object:
