@@ -18,6 +18,7 @@ from webapp.lib import live
 from webapp.lib.errors import Refused
 
 router = Router()
+TRAINING = ("snapshot", "preflight", "train", "evaluate")  # jobs that only who trains starts, ends and tries again
 
 
 @router.get("/jobs")
@@ -66,6 +67,8 @@ def _mine(request: HttpRequest, job_id: UUID) -> Job:
     """A job this person may cancel or try again: one's own, or anybody's for those who manage jobs."""
     job = _job(request, job_id)
     actions = allowed(request.user, job.project_id)
+    if job.kind in TRAINING and "train" not in actions:
+        raise PermissionDenied("Only project admins may cancel or retry what trains or evaluates a model.")
     if "manage_jobs" not in actions and (job.created_by_id != request.user.pk or "annotate" not in actions):
         raise PermissionDenied("Only curators may cancel or retry a job that somebody else started.")
     return job

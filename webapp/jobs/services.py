@@ -298,6 +298,7 @@ def release(*, job: Job, reason: str, count_attempt: bool = True) -> None:
     else:
         job.state = Job.State.QUEUED
         job.save()
+        _tell(job)
 
 
 def requeue_lost(*, older_than: timedelta | None = None) -> int:

@@ -26,6 +26,18 @@ STAGES = ("sft", "grpo")
 MODEL_KINDS = ("run", "folder", "endpoint", "predictions")
 
 
+class Numbers(models.Model):
+    """The next number of each kind in a project: one that was deleted is not given again."""
+
+    project = models.OneToOneField("library.Project", on_delete=models.CASCADE, primary_key=True, related_name="+")
+    snapshot = models.PositiveIntegerField(default=1)
+    run = models.PositiveIntegerField(default=1)
+    evaluation = models.PositiveIntegerField(default=1)
+
+    def __str__(self) -> str:
+        return f"numbers of {self.project_id}"
+
+
 class DatasetSnapshot(models.Model):
     """Exact revisions of items, split by source recording.
 
@@ -92,7 +104,7 @@ class TrainingRun(models.Model):
     `base_model`: the name of a configured folder ("" where `parent` says that another run's final model is meant).
     `overrides`: what differs from the preset, "key" -> value; `config`: all of it as resolved. `preflight`: {"state":
     queued | done | failed, "for": digest of what was looked at, "errors": [], "warnings": [], ...}. `about`: run.json.
-    `log`: the last lines of log.txt. `withdrawn`: it saw a video that was withdrawn since.
+    `log`: the end of log.txt. `withdrawn`: it saw a video that was withdrawn since.
     """
 
     class State(models.TextChoices):
@@ -126,6 +138,7 @@ class TrainingRun(models.Model):
     resumed_from = models.PositiveIntegerField(null=True, blank=True)
     about = models.JSONField(default=dict)
     log = models.TextField(blank=True)
+    log_bytes = models.BigIntegerField(default=0, help_text="Length of log.txt where `log` ends.")
     imported = models.BooleanField(default=False, help_text="Its folder came back from elsewhere.")
     withdrawn = models.BooleanField(default=False)
     job = models.ForeignKey("jobs.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")

@@ -25,11 +25,13 @@ from pathlib import Path
 
 from django.db import DatabaseError, connection
 
+from webapp.bench.services import fold_counts
 from webapp.jobs import broker, services
 from webapp.jobs.models import Job
 from webapp.lib.datafolder import socket_folder
 from webapp.lib.hosts import machine
 from webapp.library import services as library
+from webapp.runs import withdrawal as training
 from webapp.studio import processes, schema
 from webapp.studio.address import answers, listen
 from webapp.studio.early import Early, start_web
@@ -115,6 +117,7 @@ class Studio:
         self.sweep_scratch()
         library.erase_unregistered()
         tracks.erase_unregistered()
+        training.sweep()
 
     def sweep_scratch(self) -> None:
         folders = {folder.name: folder for folder in (self.data / "work").glob("*-*-*-*-*")}
@@ -263,6 +266,7 @@ def reap() -> bool:
     """One round of the reaper, and whether it went well; what fails is tried again in the next one."""
     try:
         lost, sent = services.requeue_lost(), services.resend_waiting()
+        fold_counts()
         if lost or sent:
             log.info("Reaper: %d jobs of dead workers queued again, %d messages sent again.", lost, sent)
     except DatabaseError as error:

@@ -1,0 +1,117 @@
+"""What goes with a video that is withdrawn or deleted: its rows in snapshots, its clips, and every rollout about it.
+
+Snapshots, the runs made with them, runs that began with these runs' models, their checkpoints and evaluations are
+flagged: what a model learned cannot be taken out of its weights. A run that is training on the video is ended at once.
+Files lie outside the store and are erased once the transaction is committed; the studio's start does it again where
+that was cut short.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F
+
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+from webapp.library.models import Video
+from webapp.runs import folders
+from webapp.runs.models import Checkpoint, DatasetSnapshot, Evaluation, Rollout, SnapshotItem, TrainingRun
+
+log = logging.getLogger(__name__)
+
+SENTENCE = "Ended because a video of its snapshot was withdrawn or deleted."
+
+
+def scrub(video: Video) -> list[str]:
+    """Scrub what training has of a video that is about to be erased; its row is locked. No folder of the store."""
+    items = SnapshotItem.objects.filter(video=video)
+    snapshots = set(items.values_list("snapshot", flat=True))
+    if not snapshots:
+        return []
+    _end_jobs(snapshots)
+    list(DatasetSnapshot.objects.select_for_update().filter(id__in=snapshots).order_by("id").values_list("id"))
+    hashes = list(items.values_list("item_hash", flat=True))
+    items.update(row={}, withdrawn=True)
+    DatasetSnapshot.objects.filter(id__in=snapshots).update(withdrawn=True)
+    runs = _descended(snapshots)
+    list(TrainingRun.objects.select_for_update().filter(id__in=runs).order_by("id").values_list("id"))
+    TrainingRun.objects.filter(id__in=runs).update(withdrawn=True, version=F("version") + 1)
+    direct = TrainingRun.objects.filter(snapshot__in=snapshots)
+    direct.update(log="")  # a training process may quote what it reads
+    Rollout.objects.filter(run__in=direct, item_hash__in=hashes).delete()
+    Checkpoint.objects.filter(run__in=runs).update(withdrawn=True)
+    Evaluation.objects.filter(run__in=runs).update(withdrawn=True)
+    transaction.on_commit(lambda: erase(snapshots))
+    return []
+
+
+def _end_jobs(snapshots: set[UUID]) -> None:
+    """End the jobs that read these snapshots. Jobs are locked before snapshots and runs."""
+    rows = TrainingRun.objects.filter(snapshot__in=snapshots, job__state__in=jobs.LIVE)
+    ids = {*rows.values_list("job", flat=True)}
+    for job in Job.objects.filter(id__in=ids).order_by("id"):
+        try:
+            jobs.cancel(job=job, user=None)
+        except jobs.JobError:  # over by now
+            continue
+
+
+def _descended(snapshots: set[UUID]) -> set[UUID]:
+    """Runs on these snapshots, and all that began with the weights of one of them."""
+    found: set[UUID] = set()
+    fresh = set(TrainingRun.objects.filter(snapshot__in=snapshots).values_list("id", flat=True))
+    while fresh:
+        found |= fresh
+        fresh = set(TrainingRun.objects.filter(parent__in=fresh).values_list("id", flat=True)) - found
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Files
+
+
+def erase(snapshots: Iterable[UUID]) -> None:
+    """Erase the files' part of what is withdrawn in these snapshots: rows, clips, and rollouts of the runs on them."""
+    for snapshot in DatasetSnapshot.objects.filter(id__in=list(snapshots)):
+        gone = set(snapshot.items.filter(withdrawn=True).values_list("item_hash", flat=True))
+        try:
+            erase_rows(folders.snapshot(snapshot.id), gone)
+            for run in snapshot.runs.values_list("id", flat=True):
+                erase_rollouts(folders.run(run), gone)
+        except OSError:
+            log.exception("Files of %s could not be erased; the next start of the studio tries again.", snapshot)
+
+
+def erase_rows(folder: Path, gone: set[str]) -> None:
+    """Rewrite rows.jsonl of a snapshot without these rows, and remove the clips that no row needs any more."""
+    rows = folder / "rows.jsonl"
+    if not rows.exists():
+        return
+    folders.drop_lines(rows, gone, "id")
+    needed = set(folders.values_of(rows, "clip", "file"))
+    for clip in (folder / "clips").glob("*"):
+        if f"clips/{clip.name}" not in needed:
+            clip.unlink()
+
+
+def erase_rollouts(folder: Path, gone: set[str]) -> None:
+    """Of a run: its rollouts about these rows, and the log, which may quote them. A running process is being ended."""
+    folders.drop_lines(folder / "rollouts.jsonl", gone, "row")
+    (folder / "log.txt").unlink(missing_ok=True)
+
+
+def sweep() -> None:
+    """Remove folders that no row speaks of, and what a withdrawal cut short left. While no worker runs."""
+    for kind, table in (("snapshots", DatasetSnapshot), ("runs", TrainingRun), ("evaluations", Evaluation)):
+        place = Path(settings.DATA) / kind
+        names = {folder.name: folder for folder in place.glob("*-*-*-*-*")} if place.is_dir() else {}
+        known = {str(id) for id in table.objects.filter(id__in=names).values_list("id", flat=True)}
+        for name in names.keys() - known:
+            folders.remove(names[name])
+    erase(DatasetSnapshot.objects.filter(withdrawn=True).values_list("id", flat=True))
