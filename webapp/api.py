@@ -20,11 +20,13 @@ from webapp.jobs import api as jobs
 from webapp.jobs.services import JobError
 from webapp.lib.errors import Refused, Stale
 from webapp.library import api as library
+from webapp.runs import api as runs
 from webapp.tracks import api as tracks
 
 api = NinjaAPI(version="1", urls_namespace="api", auth=SessionAuth(csrf=True), docs_url=None, openapi_url=None)
-for router in (accounts.router, library.router, tracks.router, events.router, bench.router, audit.router, jobs.router):
-    api.add_router("", router)
+APPS = (accounts, library, tracks, events, bench, audit, runs, jobs)
+for app in APPS:
+    api.add_router("", app.router)
 
 
 def _failure(request: HttpRequest, status: int, sentence: str, **more: Any) -> HttpResponse:

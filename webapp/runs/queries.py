@@ -192,6 +192,7 @@ def may(run: TrainingRun, role: Role, *, children: int) -> dict[str, bool]:
         "download": trains and state in OVER and has_final(run),
         "export": trains and run.snapshot.state == DatasetSnapshot.State.READY and not run.snapshot.withdrawn,
         "rollouts": role_allows(role, "review"),
+        "log": role_allows(role, "review"),
         "evaluate": trains and has_model(run),
     }
 
