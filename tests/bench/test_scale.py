@@ -64,6 +64,8 @@ SELECT gen_random_uuid(), q.id, 1, u.id, '["b"]', '', '[]', 9, now()
 FROM bench_question q JOIN accounts_user u ON
     (u.username = 'bob' AND (q.number %% 20 = 1 OR (q.number %% 20 BETWEEN 12 AND 15 AND q.number < %(seen)s)))
     OR (u.username = 'bea' AND q.number %% 20 = 2) OR (u.username = 'cas' AND q.number %% 20 < 12);
+INSERT INTO bench_questioncount (project_id, state, category, difficulty, letter, n)
+SELECT project_id, state, category, difficulty, letter, count(*) FROM bench_question GROUP BY 1, 2, 3, 4, 5;
 ANALYZE;
 """
 

@@ -141,7 +141,7 @@ def _audit_row(audit: Audit, figures: Figures, role: Role) -> Row:
 
 
 PARTS = ("all", "open", "mine", "disputed", "failed")  # of the list of an audit's responses
-PAGE = 100
+PAGE = 50
 
 
 def response_list(audit: Audit, user: User, role: Role, *, part: str = "all", first: int = 0) -> Row:

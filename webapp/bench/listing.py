@@ -167,13 +167,15 @@ def filtered(project: Project, wanted: Wanted, *, blind: bool) -> QuerySet[Quest
     return found
 
 
-def _of_source(found: QuerySet[Question], project: Project, source: str) -> tuple[QuerySet[Question], Any]:
+def _of_source(
+    found: QuerySet[Question], project: Project, source: str, *, few: bool
+) -> tuple[QuerySet[Question], Any]:
     """Questions whose video is named so, or is of a recording named so: as they are counted, and as a page of them is
     read. One query looks for the videos.
 
     Of few videos the questions are looked up. Of many, they are counted video by video up to the limit; but for a page
     the questions are gone through in the list's order, and the video of each is looked at until the page is full:
-    nobody sorts what is thrown away.
+    nobody sorts what is thrown away. `few`: there are few of them in any case, and they are counted like that as well.
     """
     named = Q(source_recording__icontains=source) | Q(name__icontains=source)
     here = Video.objects.filter(named, project=project)
@@ -183,7 +185,8 @@ def _of_source(found: QuerySet[Question], project: Project, source: str) -> tupl
         return of_few, of_few
     fits = Case(When(named, then=True), default=False, output_field=BooleanField())
     looked_at = Subquery(Video.objects.filter(id=OuterRef("video_id")).values_list(fits)[:1])
-    return found.filter(video__in=here.values("id")), found.annotate(of_source=looked_at).filter(of_source=True)
+    gone_through = found.annotate(of_source=looked_at).filter(of_source=True)
+    return (gone_through if few else found.filter(video__in=here.values("id"))), gone_through
 
 
 def question_page(project: Project, wanted: Wanted, *, blind: bool, size: int = PAGE_SIZE) -> Page:
@@ -193,7 +196,7 @@ def question_page(project: Project, wanted: Wanted, *, blind: bool, size: int = 
     """
     counted = found = filtered(project, wanted, blind=blind)
     if wanted.source:
-        counted, found = _of_source(found, project, wanted.source)
+        counted, found = _of_source(found, project, wanted.source, few=bool(wanted.stale))
     count = counted[: COUNT_LIMIT + 1].count()
     column, falls = SORTS[wanted.sort]
     at = _read_cursor(wanted.before or wanted.after, column)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import uuid
 
 import pghistory
+import pgtrigger
 from django.conf import settings
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
@@ -101,6 +102,40 @@ class Questions(models.QuerySet["Question"]):
         return self.filter(DOUBTED, stale=False, video__doubted__gt=0)
 
 
+COUNTED = ("project_id", "state", "category", "difficulty", "letter")
+
+
+def _count(*changes: str) -> str:
+    """Trigger code that adds lines to the count; each change is (how many, where from)."""
+    columns = ", ".join(COUNTED)
+    lines = [f"INSERT INTO bench_questioncount ({columns}, n) {change};" for change in changes]
+    return "\n".join([*lines, "RETURN NULL;"])
+
+
+def _all_of(rows: str, n: str) -> str:
+    return f"SELECT {', '.join(COUNTED)}, {n} FROM {rows} GROUP BY {', '.join(COUNTED)}"
+
+
+def _one(row: str, n: int) -> str:
+    return f"VALUES ({', '.join(f'{row}.{column}' for column in COUNTED)}, {n})"
+
+
+COUNTING = [
+    pgtrigger.Trigger(
+        name="count_insert", level=pgtrigger.Statement, when=pgtrigger.After, operation=pgtrigger.Insert,
+        referencing=pgtrigger.Referencing(new="added"), func=_count(_all_of("added", "count(*)")),
+    ),
+    pgtrigger.Trigger(
+        name="count_delete", level=pgtrigger.Statement, when=pgtrigger.After, operation=pgtrigger.Delete,
+        referencing=pgtrigger.Referencing(old="gone"), func=_count(_all_of("gone", "-count(*)")),
+    ),
+    pgtrigger.Trigger(
+        name="count_update", when=pgtrigger.After, operation=pgtrigger.Update,
+        condition=pgtrigger.AnyChange(*COUNTED), func=_count(_one("OLD", -1), _one("NEW", 1)),
+    ),
+]  # fmt: skip
+
+
 @pghistory.track(
     pghistory.InsertEvent(),
     pghistory.UpdateEvent(condition=pghistory.AnyChange(exclude=list(UNTOLD))),
@@ -184,9 +219,9 @@ class Question(models.Model):
                 condition=Q(state="answering", stale=False),
             ),
             models.Index(fields=["project", "number"], name="question_stale", condition=Q(stale=True)),  # how many
-            models.Index(fields=["project", "state", "category", "difficulty", "letter"], name="question_tally"),
             GinIndex(OpClass(Upper("shown"), name="gin_trgm_ops"), name="question_words"),  # the list's search
         ]
+        triggers = COUNTING
 
     def __str__(self) -> str:
         return f"Question {self.number}"
@@ -200,6 +235,27 @@ class Question(models.Model):
     def is_stale(self) -> bool:
         """Its proof does not stand, or is in doubt."""
         return self.stale or self.doubted
+
+
+class QuestionCount(models.Model):
+    """How many questions there are of a kind: the sum of `n` over its rows, which triggers on the questions write.
+
+    A change adds rows and touches none, so that nobody waits for another's edit; `services.fold_counts` sums them up
+    now and then. The project is no foreign key: its rows are written while it is being deleted.
+    """
+
+    project_id = models.UUIDField()
+    state = models.CharField(max_length=10)
+    category = models.CharField(max_length=30)
+    difficulty = models.CharField(max_length=6)
+    letter = models.CharField(max_length=1, blank=True)
+    n = models.IntegerField()
+
+    class Meta:
+        indexes = [models.Index(fields=["project_id"], name="question_count")]
+
+    def __str__(self) -> str:
+        return f"{self.n:+d} {self.state} {self.category}"
 
 
 class Lease(models.Model):

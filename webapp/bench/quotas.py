@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Count, F, Value
+from django.db.models import Count, F, Sum, Value
 
 from ml.questions.taxonomy import CATEGORIES
-from webapp.bench.models import Bench, Question, Release
+from webapp.bench.models import Bench, Question, QuestionCount, Release
 from webapp.lib.errors import Refused
 
 State = Question.State
@@ -107,16 +107,18 @@ class Tally:
 
     @classmethod
     def of(cls, bench: Bench, states: Iterable[str] | None = None) -> Tally:
-        """Of these states, or of all. One query, answered from an index alone unless a quota names a source: only then
-        are sources told apart.
+        """Of these states, or of all. One query of what the database counts as questions change; only where a quota
+        names a source, of the questions themselves, since a source is the video's.
         """
-        by_source = any(quota["source"] for quota in bench.quotas)
-        found = Question.objects.filter(project=bench.project_id)
-        if states is not None:
-            found = found.filter(state__in=list(states))
-        source = F("video__source_recording") if by_source else Value("")
         columns = ("state", "category", "difficulty", "letter")
-        counted = found.annotate(source=source).values_list(*columns, "source").annotate(n=Count("*")).order_by()
+        if any(quota["source"] for quota in bench.quotas):
+            questions = Question.objects.filter(project=bench.project_id)
+            counted: Any = questions.values_list(*columns, F("video__source_recording")).annotate(total=Count("*"))
+        else:
+            counts = QuestionCount.objects.filter(project_id=bench.project_id)
+            counted = counts.values_list(*columns, Value("")).annotate(total=Sum("n")).filter(total__gt=0)
+        if states is not None:
+            counted = counted.filter(state__in=list(states))
         return cls([(state, (slug, where, hard, letter), n) for state, slug, hard, letter, where, n in counted])
 
     def count(self, quota: Mapping[str, Any], states: Iterable[str]) -> int:

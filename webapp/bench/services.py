@@ -15,7 +15,7 @@ from typing import Any
 from uuid import UUID
 
 import pghistory
-from django.db import transaction
+from django.db import connection, transaction
 from django.utils import timezone
 
 from ml.questions.clip import RENDERINGS
@@ -93,6 +93,20 @@ def let_in(bench: Bench) -> int:
         if room.take(kind_of(question, question.video.source_recording))
     ]
     return Question.objects.filter(id__in=chosen).update(state=State.ACCEPTED, changed=timezone.now())
+
+
+FOLD = """
+WITH old AS (DELETE FROM bench_questioncount WHERE project_id IN (
+    SELECT project_id FROM bench_questioncount GROUP BY project_id HAVING count(*) > %(most)s) RETURNING *)
+INSERT INTO bench_questioncount (project_id, state, category, difficulty, letter, n)
+SELECT project_id, state, category, difficulty, letter, sum(n) FROM old GROUP BY 1, 2, 3, 4, 5 HAVING sum(n) <> 0
+"""
+
+
+def fold_counts(*, most: int = 2000) -> None:
+    """Sum up the counts of questions where a project has more than `most` rows of them; one statement."""
+    with connection.cursor() as cursor:
+        cursor.execute(FOLD, {"most": most})
 
 
 def refill(project_id: UUID) -> None:
