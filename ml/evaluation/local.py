@@ -127,12 +127,9 @@ class LocalModel(Weights):
 
     def messages(self, item: Item, pictures: list[Shown]) -> list[dict[str, Any]]:
         """The conversation, with placeholders for the pictures."""
-        parts: list[dict[str, Any]] = []
-        for one in pictures:
-            parts += [{"type": "text", "text": f"<{one.second:.1f} seconds>"}, {"type": "image"}]
-        parts.append({"type": "text", "text": self.asking.task(item, pictures)})
-        told = [{"type": "text", "text": prompts.system(item)}]
-        return [{"role": "system", "content": told}, {"role": "user", "content": parts}]
+        return prompts.messages(
+            prompts.system(item), [one.second for one in pictures], self.asking.task(item, pictures)
+        )
 
     def generate(self, item: Item, pictures: list[Shown]) -> tuple[str, str]:
         """The reply and why it ended ("stop" or "length")."""

@@ -7,6 +7,8 @@ without, for the letter alone. `VERSION` is the hash of all templates and is kep
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from typing import Any
 
 from ml.evaluation.bench import LETTER, LETTERS, NUMBER, YES_NO, Item
 from ml.text.answers import letter_of
@@ -20,6 +22,7 @@ WHAT = {
     YES_NO: "yes or no",
     NUMBER: "the number",
 }
+OPEN, FREE = "open", "the answer in a few words"  # in training only: no benchmark asks it, and VERSION is not over it
 SHOWN = "The pictures are frames of the clip in order, each after its time in seconds."
 NOT_SHOWN = "The clip is not shown; answer as well as you can."
 PERSONS = "Where somebody carries a printed tag such as P2, that is Person 2."
@@ -35,7 +38,7 @@ VERSION = hashlib.sha256(
 
 
 def system(item: Item) -> str:
-    return SYSTEM.format(what=WHAT[item.kind])
+    return SYSTEM.format(what=FREE if item.kind == OPEN else WHAT[item.kind])
 
 
 def task(item: Item, *, reasoning: bool, shown: bool) -> str:
@@ -45,6 +48,17 @@ def task(item: Item, *, reasoning: bool, shown: bool) -> str:
         lines += [CONTEXT, *item.context]
     lines += [item.question, *(f"{letter_of(at)}) {option}" for at, option in enumerate(item.options))]
     return "\n".join([*lines, REASON if reasoning else PLAIN])
+
+
+def messages(system: str, seconds: Sequence[float], task: str) -> list[dict[str, Any]]:
+    """The conversation as evaluation and training have it: each picture a placeholder after its time, then the task."""
+    parts = [
+        part for second in seconds for part in ({"type": "text", "text": f"<{second:.1f} seconds>"}, {"type": "image"})
+    ]
+    return [
+        {"role": "system", "content": [{"type": "text", "text": system}]},
+        {"role": "user", "content": [*parts, {"type": "text", "text": task}]},
+    ]
 
 
 def most_tokens(reasoning: bool) -> int:

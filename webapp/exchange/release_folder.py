@@ -172,7 +172,7 @@ def _items(content: Content) -> Iterator[tuple[str, bytes]]:
             built = grasp_items.build(grasp_items.parse_item(tree))
             yield f"json/{Path(layouts.clip_name(item, entry.number)).stem}.json", _json(built)
         annotations.append(layouts.annotation(item, entry.number, entry.split, entry.sha256))
-        told = {"number": entry.number, "id": item["id"], "sha256": entry.sha256}
+        told = {"number": entry.number, "id": item["id"], "sha256": entry.sha256, "visible": item["visible"]}
         provenance.append(told | item["provenance"] | {"clip": item["clip"], "video": item["video"]})
     yield "annotations.jsonl", _lines(annotations)
     yield "provenance.jsonl", _lines(provenance)

@@ -181,14 +181,15 @@ def check(ones: Sequence[One], world: World) -> Iterator[Finding]:
             continue
         name = quoted(one.item.video_name or one.item.video_id or one.item.clip_file or seen.recording)
         yield Finding("recording_in_train", f"The recording {name} is in training, too ({rows[0].place}).", one.at)
-        shared = next((row for row in rows if _shared(seen, row) > 0), None)
-        if shared is not None:
-            length = _shared(seen, shared)
-            yield Finding("overlap_with_train", f"The clip shares {length:g} s with {shared.place}.", one.at)
+        overlapping = next((row for row in rows if shared(seen, row) > 0), None)
+        if overlapping is not None:
+            length = shared(seen, overlapping)
+            yield Finding("overlap_with_train", f"The clip shares {length:g} s with {overlapping.place}.", one.at)
     yield from _pictures(ones, world, world.train)
 
 
-def _shared(a: Seen, b: Seen) -> float:
+def shared(a: Seen, b: Seen) -> float:
+    """Seconds of the source that both show; 0 or less where they show none, or do not tell."""
     if a.start is None or a.end is None or b.start is None or b.end is None:
         return 0.0
     return min(a.end, b.end) - max(a.start, b.start)
@@ -196,12 +197,12 @@ def _shared(a: Seen, b: Seen) -> float:
 
 def _pictures(ones: Sequence[One], world: World, seen: Sequence[Seen]) -> Iterator[Finding]:
     """Items whose picture is nearly one of training's."""
-    theirs = [(hash, row) for row in seen for hash in row.hashes if _telling(hash)]
+    theirs = [(hash, row) for row in seen for hash in row.hashes if telling(hash)]
     ours = [
         (hash, one)
         for one in ones
         for hash in (*hashes(one.extra(*HASHES)), *world.hashes.get(one.at, ()))
-        if _telling(hash)
+        if telling(hash)
     ]
     if not theirs or not ours:
         return
@@ -214,7 +215,8 @@ def _pictures(ones: Sequence[One], world: World, seen: Sequence[Seen]) -> Iterat
             yield Finding("picture_in_train", f"The clip's picture is {bits} of 64 bits from one of {place}.", one.at)
 
 
-def _telling(hash: int) -> bool:
+def telling(hash: int) -> bool:
+    """Whether the picture has enough detail for its hash to say something."""
     return _PLAIN[0] <= hash.bit_count() <= _PLAIN[1]
 
 
