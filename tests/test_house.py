@@ -13,7 +13,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 HEAVY = {"torch", "transformers", "onnxruntime", "cv2", "av", "scenedetect", "onnx"}
-LIGHT_ML = {"social", "questions", "text", "rewards", "statistics", "formats", "progress", "endpoint", "evidence"}
+LIGHT_ML = {
+    "social", "questions", "text", "rewards", "statistics", "formats", "progress", "endpoint", "evidence", "evaluation",
+}  # fmt: skip
 LIGHT_TRAINING = {"rows", "configs", "folder", "preflight"}  # of `ml.training`, whose other modules need torch
 # `ml` parts that only name errors and packages, so that a worker or a command can explain them
 COMMANDS_ONLY = {"evidence_folder.py"}  # reads Parquet

@@ -55,16 +55,17 @@ def evaluate(
     replicates: int = bootstrap.REPLICATES,
     seed: int = 0,
     keep_going: bool = False,
+    name: str = "",
 ) -> dict[str, Any]:
     """Ask what is not answered yet, score everything, write the folder; the results.
 
     `bench`: under its control already; `settings`: what else decides the answers, as JSON; `keep_going`: however many
-    items in a row fail. Raises FormatError (another evaluation is in the folder, or writes there now), GivenUp, what
-    the model or `progress` raises; OSError.
+    items in a row fail; `name`: what the model is called, where its folder's name says little. Raises FormatError
+    (another evaluation is in the folder, or writes there now), GivenUp, what the model or `progress` raises; OSError.
     """
     out.mkdir(parents=True, exist_ok=True)
     with only_writer(out):
-        run = _run(out, bench, model, settings)
+        run = _run(out, bench, model, settings, name)
         written = run["model"]["kind"] == "predictions"  # a file is at its end, whatever it says
         replies = _answered(out, bench, model, progress, keep_going or written)
         rows = [scored(item, replies[item.id]) for item in bench.items]
@@ -84,11 +85,11 @@ def only_writer(out: Path) -> Iterator[None]:
         yield
 
 
-def _run(out: Path, bench: Bench, model: Model, settings: dict[str, Any]) -> dict[str, Any]:
+def _run(out: Path, bench: Bench, model: Model, settings: dict[str, Any], name: str) -> dict[str, Any]:
     """What decides the answers, kept with the first call. Raises FormatError where the folder holds something else."""
     decides = {
         "v": VERSION,
-        "model": model.describe(),
+        "model": model.describe() | ({"name": name} if name else {}),
         "bench": {
             "name": bench.name, "kind": bench.kind, "sha256": bench.sha256(), "items": len(bench.items),
             "left_out": bench.left_out, "sound": bench.sound, **bench.facts,

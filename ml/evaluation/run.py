@@ -41,6 +41,7 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--model", required=True, help=f"file of predictions, model folder, or {ENDPOINT!r}")
     parser.add_argument("--bench", type=Path, required=True, help="file or folder of the benchmark, or a release")
     parser.add_argument("--out", type=Path, required=True, help="folder of this evaluation")
+    parser.add_argument("--name", default="", help="what the model is called in the results")
     parser.add_argument("--kind", choices=list(KINDS), help="what the benchmark is; told by its fields otherwise")
     parser.add_argument("--scheme", choices=SCHEMES, help="numbering of GRASP's category codes")
     parser.add_argument("--videos", type=Path, help="folder of its videos; that of the benchmark otherwise")
@@ -77,7 +78,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             found = folder.evaluate(
                 bench=bench, model=model, out=wanted.out, settings=settings(wanted, model.describe()["kind"]),
                 progress=lambda _stage, share: bars.update(bar, completed=share),
-                replicates=wanted.replicates, seed=wanted.seed, keep_going=wanted.keep_going,
+                replicates=wanted.replicates, seed=wanted.seed, keep_going=wanted.keep_going, name=wanted.name,
             )  # fmt: skip
     except (ValueError, EndpointError) as error:
         console.print(str(error), style="red", soft_wrap=True, markup=False)
