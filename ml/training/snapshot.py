@@ -108,12 +108,16 @@ def build(
 
 
 def newest(rows: Iterable[TrainingRow]) -> tuple[list[TrainingRow], Counter[str]]:
-    """Each item once, and of one question's versions the newest; how many were dropped, by reason."""
+    """Each item once, and of one question's versions the newest; how many were dropped, by reason.
+
+    Of two rows of an item that with reasoning is kept: records of both stages have it.
+    """
     dropped: Counter[str] = Counter()
     by_id: dict[str, TrainingRow] = {}
     for row in rows:
         dropped[TWICE] += row.id in by_id
-        by_id.setdefault(row.id, row)
+        if row.id not in by_id or (row.reasoning and not by_id[row.id].reasoning):
+            by_id[row.id] = row
     latest: dict[tuple[Any, Any], int] = {}
     for row in by_id.values():
         told = row.provenance
@@ -249,9 +253,9 @@ def gather(paths: Sequence[Path], records: Sequence[Path], videos: Path | None) 
         else:
             raise FormatError(f"{path} is neither a release folder (it has no release.json) nor a file of items.")
     if records:
-        from ml.training import records as grasp
+        from ml.training.records import source
 
-        found += [grasp.source(path, _videos(videos, path)) for path in records]
+        found += [source(path, _videos(videos, path)) for path in records]
     return found
 
 
