@@ -72,6 +72,11 @@ const WORDS = {
   respond: "Responses",
   reprompt: "Other wording",
   "audit-report": "Audit report",
+  "import-responses": "Import of responses",
+  snapshot: "Snapshot",
+  preflight: "Preflight",
+  train: "Training",
+  evaluate: "Evaluation",
 };
 
 /** What a job is doing, as its row says it; a stage that only repeats the kind beside it says nothing. */

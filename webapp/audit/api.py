@@ -20,7 +20,8 @@ from pydantic import Field
 
 from ml.formats.errors import FormatError
 from webapp.accounts.access import project_for, role_in
-from webapp.audit import agreeing, masking, producing, queries, rating, reporting, reprompting, services
+from webapp.accounts.permissions import role_allows
+from webapp.audit import agreeing, importing, masking, producing, queries, rating, reporting, reprompting, services
 from webapp.audit.access import audit_for, claim_for, response_for
 from webapp.audit.models import Grounding, MachineVerdict, Response
 from webapp.jobs.models import Job
@@ -140,12 +141,17 @@ def _told(job: Job | None) -> dict[str, Any]:
 def list_audits(request: UserRequest, slug: str) -> dict[str, Any]:
     project = project_for(request.user, slug, "view")
     role = role_in(request.user, project.id) or "viewer"
-    return {"audits": queries.audits_of(project, request.user, role)}
+    imports = [str(job.id) for job in importing.under_way(project)] if role_allows(role, "audit") else []
+    return {"audits": queries.audits_of(project, request.user, role), "importing": imports}
 
 
 @router.post("/projects/{slug:slug}/audits")
 def import_responses(request: UserRequest, slug: str, form: Form[ImportIn]) -> dict[str, Any]:
-    """Bring the `file` of responses in and start its audit; the same file again is the same audit."""
+    """Bring the `file` of responses in and start its audit; the same file again is the same audit.
+
+    Very many are brought in by a job: then `importing` is true, `job` is that one, and the audit, null until then, is
+    there at its end; its result says `made` and `known`.
+    """
     from webapp.exchange import responses
 
     project = project_for(request.user, slug, "audit")
@@ -156,9 +162,11 @@ def import_responses(request: UserRequest, slug: str, form: Form[ImportIn]) -> d
         made = responses.import_upload(file=file, project=project, user=request.user, **form.dict())
     except FormatError as error:
         raise Refused(str(error), "file") from error
+    if isinstance(made, Job):
+        return {"audit": None, "made": None, "known": None, "importing": True, **_told(made)}
     job = services.request_audit(audit=made.audit, user=request.user) if made.made else None
     row = queries.audit_row(made.audit, request.user, role_in(request.user, project.id) or "viewer")
-    return {"audit": row, "made": made.made, "known": made.known, **_told(job)}
+    return {"audit": row, "made": made.made, "known": made.known, "importing": False, **_told(job)}
 
 
 @router.post("/projects/{slug:slug}/audits/produce")

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
-from uuid import UUID, uuid5
+from uuid import UUID, uuid4, uuid5
 
 import pghistory
-from django.db import transaction
+from django.db import connection, transaction
 from django.db.models import Count, Max, Q
 from django.utils import timezone
 
@@ -113,7 +113,55 @@ def create_audit(
         Project.objects.select_for_update(no_key=True).get(id=project.id)
         audit = _audit_of(project, user, source, name, summariser, grounder, raters, settings, notes)
         made = _add(audit, drafts)
-        return Made(audit, made, len(drafts) - made)
+        tallies.add_responses(audit.id, tallies.counted(made))
+        return Made(audit, len(made), len(drafts) - len(made))
+
+
+def create_large(
+    *,
+    project: Project,
+    user: User | None,
+    source: str,
+    batches: Iterable[Sequence[Draft]],
+    videos: Collection[str],
+    name: str,
+    summariser: str,
+    grounder: str,
+    raters: int,
+    deletion: bool,
+) -> Made:
+    """As `create_audit`, of very many responses to these videos, for a job: they appear all at once when it commits,
+    and until then nobody waits for it who does not delete one of the videos or finish this very audit.
+
+    What `batches` raises undoes everything. Raises Refused.
+    """
+    check_choices(summariser=summariser, grounder=grounder, raters=raters, deletion=deletion)
+    settings = {"deletion": True} if deletion else {}
+    with transaction.atomic(), pghistory.context(user=user.pk if user else None, why="audit.create"):
+        _hold_videos(project, videos)
+        same = Audit.objects.filter(project=project, source=source, summariser=summariser, grounder=grounder)
+        known = same.select_for_update(no_key=True).first()
+        target = known or Audit(id=uuid4(), project=project)  # its row comes last: foreign keys are checked at the end
+        counted, given = tallies.counted(()), 0
+        for drafts in batches:
+            given += len(drafts)
+            counted += tallies.counted(_add(target, drafts))
+        if known is None:
+            Project.objects.select_for_update(no_key=True).get(id=project.id)
+        audit = _audit_of(project, user, source, name, summariser, grounder, raters, settings, (), id=target.id)
+        tallies.add_responses(audit.id, counted)
+        return Made(audit, counted.total(), given - counted.total())
+
+
+def _hold_videos(project: Project, ids: Collection[str]) -> None:
+    """Keep videos from being erased until the transaction ends; others may change what is in them."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT 1 FROM library_video WHERE project_id = %s AND id = ANY(%s::uuid[]) ORDER BY id FOR KEY SHARE",
+            [project.id, list(ids)],
+        )
+        if cursor.rowcount != len(set(ids)):
+            raise Refused("A video of these responses is gone.", "video")
 
 
 @contextmanager
@@ -183,6 +231,8 @@ def _audit_of(
     raters: int,
     settings: Mapping[str, Any],
     notes: Sequence[str],
+    *,
+    id: UUID | None = None,
 ) -> Audit:
     same = {"source": source, "summariser": summariser, "grounder": grounder}
     known = Audit.objects.filter(project=project, **same).first()
@@ -194,6 +244,7 @@ def _audit_of(
         return known
     number = (Audit.objects.filter(project=project).aggregate(last=Max("number"))["last"] or 0) + 1
     return Audit.objects.create(
+        id=id or uuid4(),
         project=project,
         number=number,
         name=checked_name(name or f"Audit {number}"),
@@ -211,20 +262,19 @@ def checked_name(name: str) -> str:
     return name.strip()
 
 
-def _add(audit: Audit, drafts: Sequence[Draft]) -> int:
-    """Add the responses the audit has not; how many."""
-    known = set(Response.objects.filter(audit=audit).values_list("digest", flat=True))
+def _add(audit: Audit, drafts: Sequence[Draft]) -> list[Response]:
+    """Add the responses the audit has not; they are to be counted."""
     fresh: dict[str, Draft] = {}
+    digests = [draft.digest for draft in drafts]
+    known = set(Response.objects.filter(audit=audit.id, digest__in=digests).values_list("digest", flat=True))
     for draft in drafts:
         if draft.digest not in known:
             fresh.setdefault(draft.digest, draft)
     if fresh and audit.state == Audit.State.FINISHED:
         raise Refused("This audit is finished; what is new belongs into another one.", "audit")
-    at = (Response.objects.filter(audit=audit).aggregate(last=Max("position"))["last"] or 0) + 1
+    at = (Response.objects.filter(audit=audit.id).aggregate(last=Max("position"))["last"] or 0) + 1
     rows = [_row(audit, position, draft) for position, draft in enumerate(fresh.values(), at)]
-    Response.objects.bulk_create(rows, batch_size=500)
-    tallies.add_responses(audit, rows)
-    return len(rows)
+    return Response.objects.bulk_create(rows, batch_size=500)
 
 
 def _row(audit: Audit, position: int, draft: Draft) -> Response:
@@ -233,7 +283,7 @@ def _row(audit: Audit, position: int, draft: Draft) -> Response:
     told = {name: stored(getattr(draft, name)) for name in Draft.__dataclass_fields__ if name not in OWN_COLUMNS}
     return Response(
         id=uuid5(NAMESPACE, f"{audit.id} {draft.digest}"),
-        audit=audit,
+        audit_id=audit.id,
         position=position,
         video=draft.video,
         clip_id=draft.clip,

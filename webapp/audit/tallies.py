@@ -7,13 +7,13 @@ Called by those who write responses, last in their transaction, after the locks 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
 
-from webapp.audit.models import Audit, Response, Tally
+from webapp.audit.models import Response, Tally
 
 ADD = """
 INSERT INTO audit_tally AS t (audit_id, video_id, model, responses, processed, failed, claims)
@@ -26,11 +26,17 @@ ON CONFLICT (audit_id, video_id, model) DO UPDATE SET responses = t.responses + 
 NONE = {"processed": 0, "failed": 0, "claims": 0}
 
 
-def add_responses(audit: Audit, rows: Iterable[Response]) -> None:
-    """Count new responses, which wait."""
-    counted = Counter((str(row.video_id), row.model) for row in rows)
-    told = sorted(counted)  # one order of locks
-    _execute(audit.id, [video for video, _ in told], [model for _, model in told], [counted[one] for one in told])
+Counted = Counter[tuple[str, str]]  # responses by video and model
+
+
+def counted(rows: Iterable[Response]) -> Counted:
+    return Counter((str(row.video_id), row.model) for row in rows)
+
+
+def add_responses(audit_id: UUID, new: Mapping[tuple[str, str], int]) -> None:
+    """Count new responses, which wait, as `counted` has them."""
+    told = sorted(new)  # one order of locks
+    _execute(audit_id, [video for video, _ in told], [model for _, model in told], [new[one] for one in told])
 
 
 def add_claims(response: Response, count: int) -> None:

@@ -15,9 +15,10 @@ from ml.formats.errors import FormatError
 from webapp.accounts.access import allowed, project_for, role_in
 from webapp.accounts.models import User
 from webapp.accounts.pages import page, post_only
-from webapp.audit import forms, producing, queries, services
+from webapp.audit import forms, importing, producing, queries, services
 from webapp.audit.access import audit_by_number
 from webapp.exchange import responses
+from webapp.jobs.models import Job
 from webapp.lib.errors import Refused, Stale
 from webapp.library.models import Project, Video
 
@@ -37,7 +38,9 @@ def audits(request: HttpRequest, slug: str) -> HttpResponse:
     context = {
         "rows": [shown(row) for row in rows],
         "videos": Video.objects.filter(project=project, state=Video.State.READY).exists(),
-        "job_kinds": " ".join(queries.WORK),
+        "job_kinds": " ".join((*queries.WORK, importing.KIND)),
+        "importing": importing.under_way(project),
+        "failed": importing.last_failed(project),
     }
     return page(request, "audit/audits.html", context, project=project)
 
@@ -73,6 +76,7 @@ def _new_page(request: HttpRequest, project: Project, form: forms.ImportForm, ho
         "produces": producing.offered(),
         "sample": forms.sample_line(),
         "required": forms.REQUIRED,
+        "at_once": f"{responses.AT_ONCE:,}",
     }
     failed = bool(form.errors or how.errors)
     return page(request, "audit/new.html", context, project=project, status=422 if failed else 200)
@@ -98,6 +102,9 @@ def _imported(request: HttpRequest, project: Project, wanted: dict[str, Any]) ->
     user = cast(User, request.user)
     file: UploadedFile = wanted.pop("file")
     done = responses.import_upload(file=file, project=project, user=user, **wanted)
+    if isinstance(done, Job):
+        messages.success(request, "These are many responses: they are being imported. The audit is here once all are.")
+        return redirect("audits", project.slug)
     known = f" {done.known} were there already." if done.known else ""
     messages.success(request, f"{done.made} response{'s are' if done.made != 1 else ' is'} in.{known}")
     _start(request, done.audit, user)

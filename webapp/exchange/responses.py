@@ -2,7 +2,8 @@
 
 A video is named by id, sha256, name, or name without folder and ending. Clip seconds count from the first frame
 presented, as exports have them. Everything is checked first and written in one transaction: a file with one fault
-leaves nothing behind, and the same file again is the same audit.
+leaves nothing behind, and the same file again is the same audit. Up to `AT_ONCE` responses are placed while somebody
+waits, more of them by a job (`webapp.audit.importing`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -27,10 +29,11 @@ from ml.formats import responses as format
 from ml.formats.errors import FormatError
 from ml.questions.clip import RENDERINGS, frames_of
 from webapp.accounts.models import User
-from webapp.audit import services
+from webapp.audit import importing, services
 from webapp.audit.services import Draft, Made
 from webapp.audit.tags import NUMBER, tag_of
 from webapp.bench.models import Clip
+from webapp.jobs.models import Job
 from webapp.lib.errors import Refused
 from webapp.library.frames import frame_seconds
 from webapp.library.models import Project, Video
@@ -38,7 +41,8 @@ from webapp.tracks.models import Person
 from webapp.tracks.queries import roots_of
 
 SUFFIXES = (".jsonl", ".ndjson", ".json")
-LARGEST_UPLOAD = 256 << 20  # bytes that a page reads in while somebody waits
+LARGEST_UPLOAD = 256 << 20  # bytes that a page takes
+AT_ONCE = 1000
 
 
 def copy_name(name: str) -> str:
@@ -48,8 +52,8 @@ def copy_name(name: str) -> str:
     return plain if PurePosixPath(plain).suffix.lower() in SUFFIXES else f"{plain}.jsonl"
 
 
-def import_upload(*, file: UploadedFile, project: Project, user: User, **wanted: Any) -> Made:
-    """Bring an uploaded file of responses in, as `import_file` does. Raises FormatError and Refused."""
+def import_upload(*, file: UploadedFile, project: Project, user: User, **wanted: Any) -> Made | Job:
+    """Bring an uploaded file of responses in, as `bring_in` does. Raises FormatError and Refused."""
     if (file.size or 0) > LARGEST_UPLOAD:
         raise Refused(
             f"A page takes files of up to {LARGEST_UPLOAD >> 20} MB; a larger one is brought in by manage.py audit.",
@@ -60,7 +64,40 @@ def import_upload(*, file: UploadedFile, project: Project, user: User, **wanted:
         with path.open("wb") as copy:
             for piece in file.chunks():
                 copy.write(piece)
-        return import_file(path=path, shown=file.name or "", project=project, user=user, **wanted)
+        return bring_in(path=path, shown=file.name or "", project=project, user=user, **wanted)
+
+
+def bring_in(
+    *,
+    path: Path,
+    project: Project,
+    user: User | None,
+    shown: str = "",
+    name: str = "",
+    summariser: str = "rules",
+    grounder: str = "embedded",
+    raters: int = 2,
+    deletion: bool = False,
+) -> Made | Job:
+    """The audit with a file's responses, or, where there are more than `AT_ONCE`, the job that brings them in. Raises
+    FormatError and Refused, naming file and place."""
+    told: dict[str, Any] = {
+        "path": path, "project": project, "user": user, "shown": shown or path.name, "summariser": summariser,
+        "grounder": grounder, "raters": raters, "deletion": deletion,
+    }  # fmt: skip
+    if next(islice(format.read(path), AT_ONCE, None), None) is None:
+        return import_file(name=name, **told)
+    return importing.request_import(source=source_of(path), name=name or name_of(told["shown"]), **told)
+
+
+def source_of(path: Path) -> str:
+    """What an audit of this file is known by."""
+    return f"file:{sha256_of(path)}"
+
+
+def name_of(shown: str) -> str:
+    """The name of an audit to which nobody gave one."""
+    return PurePosixPath(shown).stem[: services.MOST_NAME]
 
 
 def import_file(
@@ -85,9 +122,9 @@ def import_file(
     return services.create_audit(
         project=project,
         user=user,
-        source=f"file:{sha256_of(path)}",
+        source=source_of(path),
         drafts=drafts,
-        name=name or PurePosixPath(told).stem[: services.MOST_NAME],
+        name=name or name_of(told),
         summariser=summariser,
         grounder=grounder,
         raters=raters,
@@ -107,20 +144,35 @@ def sha256_of(path: Path) -> str:
 
 def drafts_of(found: Iterable[Any], project: Project, shown: str) -> list[Draft]:
     """The responses placed in the project's videos. Raises FormatError with the first fault and how many there are."""
-    homes = Homes(project)
+    drafts, faults = placed(found, Homes(project), shown)
+    if faults:
+        raise refusal(faults)
+    return drafts
+
+
+def placed(found: Iterable[Any], homes: Homes, shown: str, *, first: int = 1) -> tuple[list[Draft], list[str]]:
+    """The responses placed in videos, and a sentence for each that cannot be. `first`: position of the first one.
+    Raises FormatError where there are too many."""
     drafts, faults = [], []
-    for position, response in enumerate(found, 1):
-        if position > services.MOST_RESPONSES:
-            raise FormatError(f"{shown}: more than {services.MOST_RESPONSES:,} responses; import the file in parts.")
+    for position, response in enumerate(found, first):
+        need_few(position, shown)
         place = response.place or f"{shown}, response {position}"
         try:
             drafts.append(draft_of(response, homes, shown, place))
         except (FormatError, Refused) as error:
             faults.append(f"{place}: {getattr(error, 'sentence', error)}")
-    if faults:
-        more = f" And {len(faults) - 1} more responses have faults." if len(faults) > 1 else ""
-        raise FormatError(f"{faults[0]}{more} Nothing was imported.")
-    return drafts
+    return drafts, faults
+
+
+def need_few(count: int, shown: str) -> None:
+    """Raises FormatError for more responses than an audit takes."""
+    if count > services.MOST_RESPONSES:
+        raise FormatError(f"{shown}: more than {services.MOST_RESPONSES:,} responses; import the file in parts.")
+
+
+def refusal(faults: list[str]) -> FormatError:
+    more = f" And {len(faults) - 1} more responses have faults." if len(faults) > 1 else ""
+    return FormatError(f"{faults[0]}{more} Nothing was imported.")
 
 
 def draft_of(response: Any, homes: Homes, shown: str, place: str) -> Draft:

@@ -69,6 +69,11 @@ JOB_WORDS = {
     "respond": "Responses",
     "reprompt": "Other wording",
     "audit-report": "Audit report",
+    "import-responses": "Import of responses",
+    "snapshot": "Snapshot",
+    "preflight": "Preflight",
+    "train": "Training",
+    "evaluate": "Evaluation",
 }
 
 

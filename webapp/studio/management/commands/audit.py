@@ -11,6 +11,7 @@ from ml.formats.errors import FormatError
 from webapp.audit import services
 from webapp.audit.models import Audit, MachineVerdict, Response
 from webapp.audit.services import GROUNDERS, SUMMARISERS, Made
+from webapp.jobs.models import Job
 from webapp.library.models import Project
 from webapp.studio.attach import studio
 from webapp.studio.command import StudioCommand
@@ -47,11 +48,14 @@ class Command(StudioCommand):
         path: Path = options["responses"]
         if not path.exists():
             raise StudioError(f"There is no file or folder {path}.")
-        with studio(self.data, "audit", ("gpu",)) as look_after:
+        with studio(self.data, "audit", ("cpu", "gpu")) as look_after:
             project = Project.objects.filter(slug=options["project"]).first()
             if project is None:  # it could have no videos
                 raise StudioError(f"There is no project {options['project']!r}.")
             made = self.made(path.absolute(), project, options)
+            if isinstance(made, Job):
+                told = follow(made.id, self.screen, look_after).result
+                made = Made(Audit.objects.get(id=told["audit"]), told["made"], told["known"])
             audit = made.audit
             known = f" ({made.known} were there already)" if made.known else ""
             self.screen.print(f"Audit {audit.number}, {audit.name}: {made.made} new responses{known}")
@@ -71,8 +75,8 @@ class Command(StudioCommand):
                 write_json(options["json"], [{**found, "report": tree}], several=False)
         return 0
 
-    def made(self, path: Path, project: Project, options: dict[str, Any]) -> Made:
-        """Bring the responses in. Raises StudioError with the sentence of what is wrong."""
+    def made(self, path: Path, project: Project, options: dict[str, Any]) -> Made | Job:
+        """Bring the responses in, or the job that does. Raises StudioError with the sentence of what is wrong."""
         from webapp.exchange import evidence_folder, responses
 
         wanted = {name: options[name] for name in ("name", "raters")} | {"deletion": options["delete"]}
@@ -80,7 +84,7 @@ class Command(StudioCommand):
         try:
             if path.is_dir():
                 return evidence_folder.import_folder(folder=path, project=project, **wanted, **chosen)
-            return responses.import_file(path=path, project=project, user=None, **wanted, **chosen)
+            return responses.bring_in(path=path, project=project, user=None, **wanted, **chosen)
         except FormatError as error:
             raise StudioError(str(error)) from error
 
