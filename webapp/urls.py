@@ -13,6 +13,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("webapp.events.urls")),
     path("", include("webapp.bench.urls")),
     path("", include("webapp.audit.urls")),
+    path("", include("webapp.runs.urls")),
     path("", include("webapp.jobs.urls")),
     path("", include("webapp.tracks.urls")),
 ]

@@ -23,6 +23,7 @@ from webapp.bench.models import Clip, Question
 from webapp.lib.errors import Refused, Stale
 from webapp.library import media
 from webapp.library.models import Project, Video
+from webapp.runs.queries import runs_that_saw
 from webapp.tracks.models import Person
 
 STALE = "Somebody else changed this question in the meantime. Your text is below; theirs is on the question's page."
@@ -157,6 +158,7 @@ def form_page(
         "sign": request.POST.get("sign"),
         "clock": _clock_of(video, form),
         "new_id": uuid4(),
+        "seen_by": runs_that_saw(question) if question else [],
     }
     failed = bool(form.errors or more.get("stale"))
     return page(request, "bench/question_form.html", context | more, project=project, status=422 if failed else 200)

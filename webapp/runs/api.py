@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
+from uuid import UUID
 
 from asgiref.sync import sync_to_async
 from django.http import StreamingHttpResponse
@@ -18,6 +19,7 @@ from pydantic import Field
 
 from webapp.accounts.access import check, project_for
 from webapp.accounts.models import User
+from webapp.bench.access import question_for
 from webapp.bench.models import Release
 from webapp.lib import live
 from webapp.lib.errors import Refused, Stale
@@ -326,6 +328,13 @@ def get_export(request: UserRequest, slug: str, number: int) -> StreamingHttpRes
     """The run with its snapshot as a tar file, as a cluster takes it."""
     run, _ = run_by_number(request.user, slug, number, "train")
     return exporting.tar_response(exporting.for_cluster(run), exporting.name_of(run))
+
+
+@router.get("/questions/{uuid:question_id}/runs")
+def runs_of_question(request: UserRequest, question_id: UUID) -> dict[str, Any]:
+    """The runs that trained on a question, whatever its revision."""
+    question, _ = question_for(request.user, question_id, "view")
+    return {"runs": [queries.brief(run) for run in queries.runs_that_saw(question)]}
 
 
 @router.get("/projects/{slug:slug}/models")

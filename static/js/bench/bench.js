@@ -2,8 +2,8 @@
 
 import { toast } from "../base.js";
 import { send } from "../http.js";
-import { typing } from "../table.js";
 import { clock, FINAL, jobWord, stageWords, watchJobs } from "../live.js";
+import { renew } from "../renew.js";
 
 const page = document.querySelector("[data-bench-of]");
 const bars = document.querySelector("#bench-jobs");
@@ -82,20 +82,6 @@ async function tell({ id, kind }) {
   const { result } = await send("GET", `/api/v1/jobs/${id}`);
   toast(RESULTS[kind]?.(result) ?? `${jobWord(kind)}: done.`, BAD[kind]?.(result) ? "error" : "ok");
   await renew();
-}
-
-/** What the jobs changed is asked for again, unless somebody is in the middle of it. */
-async function renew() {
-  if (document.querySelector("dialog[open], [data-select]:checked") || typing(document.activeElement)) return;
-  const answer = await fetch(window.location.href, { credentials: "same-origin" });
-  if (!answer.ok || answer.redirected) return;
-  const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-  for (const part of document.querySelectorAll("[data-renew]")) {
-    const its = fresh.getElementById(part.id);
-    if (!its) continue;
-    part.replaceWith(its);
-    window.htmx?.process(its);
-  }
 }
 
 /** A state or a category that is clicked joins the filters as they are now, also those set since the page came. */

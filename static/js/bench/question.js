@@ -18,6 +18,7 @@ export class QuestionGuest {
     this.address = address;
     this.question = null;
     this.trouble = "";
+    this.runs = []; // that were trained on it
     const again = afterQuiet(AGAIN_MS, () => this.#look());
     this.store.on("rows", () => {
       if (!this.question?.proof) return;
@@ -33,6 +34,7 @@ export class QuestionGuest {
 
   async open() {
     await this.#fetch();
+    if (this.question) this.#fetchRuns();
     this.inspector.guest = this.timeline.guest = this;
     const { question } = this;
     if (question) {
@@ -59,6 +61,16 @@ export class QuestionGuest {
     } catch (error) {
       this.trouble = error.message;
     }
+  }
+
+  /** Which runs saw it: nothing waits for that, and nothing is said where it cannot be told. */
+  async #fetchRuns() {
+    try {
+      this.runs = (await this.api.get(`/questions/${this.id}/runs`)).runs;
+    } catch {
+      return;
+    }
+    if (this.runs.length) this.inspector.redraw();
   }
 
   /** Whether the proof was run again after an edit; a few looks, then no more. */
@@ -104,6 +116,7 @@ export class QuestionGuest {
       this.#spanSection(),
       this.#storySection(),
       this.#provenanceSection(),
+      this.#runsSection(),
     ];
   }
 
@@ -356,6 +369,20 @@ export class QuestionGuest {
           h("summary", { text: "Reasoning" }),
           h("p", { class: "reasoning", text: question.reasoning }),
         ),
+    );
+  }
+
+  #runsSection() {
+    if (!this.runs.length) return null;
+    const place = document.querySelector(".rail a[href$='/runs/']")?.href;
+    const name = (run) => `Run ${run.number}: ${run.name}`;
+    return this.inspector.section(
+      "Trained on by",
+      h(
+        "ul",
+        { class: "plain-list" },
+        this.runs.map((run) => h("li", {}, place ? h("a", { href: `${place}${run.number}/`, text: name(run) }) : name(run))),
+      ),
     );
   }
 }
