@@ -124,6 +124,7 @@ class Train:
         "from easy over medium to hard.",
         choices=("shuffled", "length-grouped", "curriculum"),
     )
+    workers: int = setting(0, "Processes that decode frames ahead, for each training process.", least=0, most=64)
     seed: int = setting(0, "Seed of everything that is drawn.", least=0, most=2**31 - 1)
 
 
@@ -289,7 +290,7 @@ def settings(stage: str) -> list[Setting]:
 
 def values(preset: str, stage: str) -> dict[str, Any]:
     """Dotted name -> value of a preset's settings, as plain JSON. Raises ConfigError."""
-    return {name: value for name, value in _flat(tree(load(preset, stage))).items() if name.split(".")[0] in GROUPS}
+    return {name: value for name, value in flat(load(preset, stage)).items() if name.split(".")[0] in GROUPS}
 
 
 def presets(stage: str | None = None) -> list[Preset]:
@@ -343,8 +344,13 @@ def dump(config: Config) -> str:
 def changed(config: Config) -> dict[str, Any]:
     """Dotted name -> value of what is not as in the configuration's preset (all that is not default without one)."""
     base = load(config.preset, config.stage) if config.preset else Config(config.stage)
-    before, now = _flat(tree(base)), _flat(tree(config))
-    return {name: value for name, value in now.items() if before.get(name) != value}
+    before = flat(base)
+    return {name: value for name, value in flat(config).items() if before.get(name) != value}
+
+
+def flat(config: Config) -> dict[str, Any]:
+    """Dotted name -> value of all settings of the stage."""
+    return _flat(tree(config))
 
 
 def _flat(sections: Mapping[str, Any]) -> dict[str, Any]:
