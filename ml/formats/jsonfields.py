@@ -73,7 +73,7 @@ def sequence(value: Any, place: str) -> list[Any]:
 def member(tree: Mapping[str, Any], key: str, place: str) -> Any:
     """The field `key`, which must be there."""
     if key not in tree:
-        raise FormatError(f"{place or 'the head'}: the field {key} is missing.")
+        raise FormatError(f"{place}: the field {key} is missing." if place else f"The field {key} is missing.")
     return tree[key]
 
 

@@ -47,7 +47,9 @@ def _scored(rows: list[Row], options: argparse.Namespace) -> list[dict[str, floa
     weights = registry.PRESETS[options.preset] if options.preset else {}
     found = registry.score(rows, list(dict.fromkeys([*names, *weights])) or list(registry.REWARDS))
     width = max(len(name) for name in found[0])
-    print(f"{len(rows)} rows, SGR coverage {registry.coverage(rows):.3f}")
+    share = registry.coverage(rows)
+    print(f"{len(rows)} rows; SGR coverage {share:.3f}: the share with a person to find whom the question does not name")
+    print("mean ± standard deviation over the rows that have a value")
     for name in found[0]:
         values = np.array([value for row in found if (value := row[name]) is not None])
         told = f"{values.mean():.4f} ± {values.std():.4f}" if len(values) else "no value"

@@ -49,7 +49,7 @@ def test_writing_and_reading_again_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda t: t.pop("license"), "the head: the field license is missing."),
+        (lambda t: t.pop("license"), "The field license is missing."),
         (lambda t: t.update({"@type": "Thing"}), "@type: expected sc:Dataset, found"),
         (lambda t: t.update(conformsTo="1.1"), "conformsTo: expected http://mlcommons.org/croissant/1.0, found"),
         (lambda t: t["distribution"][0].update(sha256="abc"), "distribution[0].sha256: expected 64 hexadecimal digits"),

@@ -80,7 +80,7 @@ def test_identifiers_stay_unique_when_a_range_is_full() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda t: t.pop("events"), "the head: the field events is missing."),
+        (lambda t: t.pop("events"), "The field events is missing."),
         (lambda t: t.update(num_events=3), "num_events: the head says 3, the list holds 2."),
         (
             lambda t: t["event_counts"].update(mutual_gaze=2),

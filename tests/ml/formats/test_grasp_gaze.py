@@ -76,8 +76,8 @@ def test_unknown_fields_of_the_head_are_kept() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda t: t.pop("frames"), "the head: the field frames is missing."),
-        (lambda t: t.pop("video_path"), "the head: the field video_path is missing."),
+        (lambda t: t.pop("frames"), "The field frames is missing."),
+        (lambda t: t.pop("video_path"), "The field video_path is missing."),
         (lambda t: t.update(video_fps=0), "video_fps: expected a rate above 0, found 0."),
         (lambda t: t.update(sample_fps=True), "sample_fps: expected a number, found true."),
         (lambda t: t.update(frames={}), "frames: expected a list, found {}."),

@@ -70,7 +70,7 @@ def test_a_list_of_gestures_is_enough() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda t: t.pop("gestures"), "the head: the field gestures is missing."),
+        (lambda t: t.pop("gestures"), "The field gestures is missing."),
         (lambda t: t.update(num_gestures_detected=3), "num_gestures_detected: the head says 3, the list holds 2."),
         (lambda t: t["gesture_counts"].update(pointing=2), "gesture_counts.pointing: the head says 2, the list holds"),
         (

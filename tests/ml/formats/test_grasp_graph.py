@@ -79,7 +79,7 @@ def test_the_names_of_the_other_files_are_read_for_the_type() -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        (lambda t: t.pop("events"), "the head: the field events is missing."),
+        (lambda t: t.pop("events"), "The field events is missing."),
         (lambda t: t.update(num_gaze=1), "num_gaze: the head says 1, the lists hold 2."),
         (lambda t: t.update(num_events_raw=2), "num_events_raw: 2 is less than the 3 events listed."),
         (lambda t: t["events"][0].update(source="sound"), "events[0].source: expected gaze or gesture, found"),

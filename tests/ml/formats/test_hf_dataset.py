@@ -64,7 +64,7 @@ def test_sizes_are_the_words_of_the_hub() -> None:
     ("old", "new", "sentence"),
     [
         ("---\n", "", "The card does not begin with front matter between two lines of ---."),
-        ("license: cc-by-4.0", "licence: x", "the head: the field license is missing."),
+        ("license: cc-by-4.0", "licence: x", "The field license is missing."),
         ("num_bytes: 100", "num_bytes: -1", "dataset_info.splits[0].num_bytes: expected a whole number from 0"),
         ("  - name: dev", "  - name: x", 'dataset_info.splits[1].name: configs name no file of the split "x".'),
         ("language:\n- en", "language: 3", "language: expected a list, found 3."),

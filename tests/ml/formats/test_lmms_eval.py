@@ -39,7 +39,7 @@ def test_functions_carry_the_tag_of_the_field() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        ("task: bench_r1_test", "job: x", "the head: the field task is missing."),
+        ("task: bench_r1_test", "job: x", "The field task is missing."),
         ("test_split: test", "test_split: [test]", "test_split: expected a string, found"),
         ("version: 1.0", "version: one", "metadata.version: expected a number, found"),
         ("higher_is_better: true", "higher_is_better: 1", "metric_list[0].higher_is_better: expected true or false"),

@@ -139,7 +139,7 @@ def test_without_a_size_it_says_what_it_assumes(tmp_path: Path, capsys: pytest.C
             lambda t: t["frames"][3]["persons"][0].update(face_bbox=[1, 2]),
             "frames[3].persons[0].face_bbox: expected 4 numbers, found [1, 2].",
         ),
-        (lambda t: t.pop("frames"), "the head: the field frames is missing."),
+        (lambda t: t.pop("frames"), "The field frames is missing."),
         (lambda t: t["frames"][1].update(timestamp="x"), 'frames[1].timestamp: expected a number, found "x".'),
     ],
 )  # fmt: skip
