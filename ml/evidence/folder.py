@@ -420,6 +420,7 @@ def write(out: Path, parts: Sequence[Part], wanted: dict[str, Any]) -> dict[str,
         "summariser": f"{wanted['summariser']['name']} {wanted['summariser']['version']}",
         "grounder": f"{wanted['grounder']['name']} {wanted['grounder']['version']}",
         "video (sha256)": wanted["video"]["sha256"],
+        "notes": packages.beyond([part.package.get("package", {}).get("dropped", 0) for part in parts]),
     }
     tree = report.build([part.row for part in parts], about=about)
     _json(out / "report.json", tree)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Literal
 
@@ -25,6 +26,7 @@ CLAIM_TYPES: tuple[ClaimType, ...] = (
 UNSEEN: tuple[ClaimType, ...] = ("audio", "inference")  # no picture shows these, whatever the grounder
 MOST_WORDS = 6  # of a phrase
 _SHA256 = re.compile(r"[0-9a-f]{64}")
+MOST_KEPT = 300  # claims of one reply; nobody judges more, and a model can write thousands
 MOST_TOKENS = 32  # of a phrase, in the grounder's own tokens, its two special ones included
 
 
@@ -101,7 +103,8 @@ class Package:
 
     `summariser`: name, version, weights, settings (`ml.evidence.summarisers.describe`). `language`: "en", "zh" or
     "other". `repairs`: what was mended in the reply or in the summariser's own output, in sentences. `raw`: the
-    summariser's output as it came, where it is a model's.
+    summariser's output as it came, where it is a model's. `dropped`: how many claims beyond the first `MOST_KEPT` the
+    reply makes; nobody looks at those, and reports and pages say so.
     """
 
     rationale_sha256: str
@@ -111,6 +114,7 @@ class Package:
     repairs: tuple[str, ...] = ()
     raw: str = ""
     v: int = field(default=1)
+    dropped: int = 0
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------------
@@ -123,6 +127,15 @@ MOST_CLAIMS = 100_000
 def sha256(text: str) -> str:
     """The hash that ties a package to its reply; half characters (lone surrogates) count as they are."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def beyond(dropped: Sequence[int]) -> list[str]:
+    """What a report says of claims that nobody looked at. `dropped`: how many each reply has."""
+    several = [count for count in dropped if count]
+    if not several:
+        return []
+    what = f"{sum(several):,} claims of {len(several):,} {'reply' if len(several) == 1 else 'replies'}"
+    return [f"Of a reply the first {MOST_KEPT} claims are looked at: {what} were left out."]
 
 
 def to_json(package: Package) -> dict[str, Any]:
@@ -145,6 +158,8 @@ def _lists(tree: Any) -> Any:
 
 def parse(tree: Any) -> Package:
     """A package from its JSON tree. Raises FormatError naming the place. `check` holds it against its text."""
+    if isinstance(tree, dict):
+        tree = {"dropped": 0, **tree}  # packages of before the limit keep all their claims
     found = _fields(tree, Package, "")
     if found["v"] != 1:
         raise read.fail("v", "version 1", found["v"])
@@ -158,7 +173,8 @@ def parse(tree: Any) -> Package:
     digest = read.text(found["rationale_sha256"], "rationale_sha256")
     if not _SHA256.fullmatch(digest):
         raise read.fail("rationale_sha256", "64 hexadecimal digits", digest)
-    return Package(digest, claims, summariser, language, repairs, _string(found["raw"], "raw"), 1)
+    dropped = read.whole(found["dropped"], "dropped")
+    return Package(digest, claims, summariser, language, repairs, _string(found["raw"], "raw"), 1, dropped)
 
 
 def check(package: Package, text: str) -> None:

@@ -434,7 +434,13 @@ def adjudication_row(said: AuditAdjudication | None) -> Row | None:
 def _package(package: Package | None, claims: int) -> Row | None:
     if package is None:
         return None
-    return {"language": package.language, "claims": claims, "provenance": package.provenance, "raw": package.raw}
+    return {
+        "language": package.language,
+        "claims": claims,
+        "dropped": package.tree.get("dropped", 0),
+        "provenance": package.provenance,
+        "raw": package.raw,
+    }
 
 
 def _seat(seat: Rating | None) -> Row | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Any
 from uuid import UUID
@@ -17,9 +17,10 @@ from django.core.files.storage import default_storage
 from django.db import transaction
 from django.db.models import BooleanField, F, Func
 
+from ml.evidence.package import beyond
 from webapp.accounts.models import User
 from webapp.audit.masking import machine_masks
-from webapp.audit.models import Audit, AuditAdjudication, Claim, Grounding, MachineVerdict, MaskEdit, Response
+from webapp.audit.models import Audit, AuditAdjudication, Claim, Grounding, MachineVerdict, MaskEdit, Package, Response
 from webapp.audit.rating import counted
 from webapp.audit.services import live_job
 from webapp.jobs import services as jobs
@@ -109,9 +110,14 @@ def about(audit: Audit) -> Row:
         "grounder": audit.grounder,
         "raters": audit.raters,
         "source": audit.source,
-        "notes": audit.notes,
+        "notes": [*audit.notes, *beyond(list(dropped_of(audit)))],
         **({"deletion_test": spent(audit)} if audit.settings.get("deletion") else {}),
     }
+
+
+def dropped_of(audit: Audit) -> Iterable[int]:
+    """How many claims beyond the limit each response has that has any."""
+    return Package.objects.filter(response__audit=audit, tree__dropped__gt=0).values_list("tree__dropped", flat=True)
 
 
 def spent(audit: Audit) -> Row:

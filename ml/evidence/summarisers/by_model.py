@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ml.endpoint.client import bare_json
 from ml.evidence import package as packages
-from ml.evidence.package import MOST_WORDS, UNSEEN, Claim, ClaimTime, ClaimType, Package, Phrase
+from ml.evidence.package import MOST_KEPT, MOST_WORDS, UNSEEN, Claim, ClaimTime, ClaimType, Package, Phrase
 from ml.evidence.reading import Parsed
 from ml.evidence.summarisers import rules_english
 from ml.evidence.summarisers.protocol import BrokenOutput
@@ -31,7 +31,6 @@ from ml.evidence.summarisers.rules_times import Times
 from ml.evidence.vocabulary import Vocabulary
 from ml.text import persons
 
-MOST_CLAIMS = 200  # of one reply
 MOST_PHRASES = 6  # of one claim
 LONGEST_QUOTE = 2000  # characters
 _LATER = re.compile(r"\b(?:then|before|after|until)\b|然后|接着|随后", re.IGNORECASE)
@@ -136,15 +135,14 @@ def package(
     """The package of what a model wrote about `text`. Raises BrokenOutput where nothing it quotes stands there."""
     said = [*reply.repairs, *repairs]
     written = made.claims
-    if len(written) > MOST_CLAIMS:
-        said.append(f"{len(written) - MOST_CLAIMS} claims beyond the first {MOST_CLAIMS} were dropped.")
-        written = written[:MOST_CLAIMS]
+    written, dropped = written[:MOST_KEPT], max(0, len(written) - MOST_KEPT)
     placed = _placed(text, reply, written, said)
     if written and not placed:
         raise BrokenOutput(f"None of the {len(written)} claims that the model wrote stands in the reply.", raw)
     claims = _Claims(text, reply, duration_s, vocabulary, said)
     found = tuple(claims.claim(number, one) for number, one in enumerate(placed, 1))
-    return Package(packages.sha256(text), found, summariser, _language(text, reply), tuple(said), raw)
+    language = _language(text, reply)
+    return Package(packages.sha256(text), found, summariser, language, tuple(said), raw, dropped=dropped)
 
 
 def _language(text: str, reply: Parsed) -> Literal["en", "zh", "other"]:

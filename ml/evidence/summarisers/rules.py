@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from ml.evidence import package as packages
-from ml.evidence.package import UNSEEN, Claim, ClaimTime, Package, Phrase
+from ml.evidence.package import MOST_KEPT, UNSEEN, Claim, ClaimTime, Package, Phrase
 from ml.evidence.reading import parsed
 from ml.evidence.summarisers import rules_chinese as chinese
 from ml.evidence.summarisers import rules_english as english
@@ -38,7 +38,7 @@ class Rules:
 
     def describe(self) -> dict[str, Any]:
         """Name, version and settings."""
-        return {"name": self.name, "version": self.version, "weights": {}, "settings": {}}
+        return {"name": self.name, "version": self.version, "weights": {}, "settings": {"most_claims": MOST_KEPT}}
 
     def summarise(
         self,
@@ -54,6 +54,7 @@ class Rules:
         reply = parsed(text)
         bearing = Bearing.of(reply, options, answer)
         found: list[Claim] = []
+        made = 0
         clock, people = Times(), People()
         known: dict[str, Read] = {}  # a reply that repeats itself is read once
         characters = {False: 0, True: 0}
@@ -65,12 +66,14 @@ class Rules:
                     read = known[words] = read_sentence(words, duration_s, vocabulary)
                 characters[read.zh] += stop - begin
                 clock.sentence(read, begin)
-                for piece in read.pieces:
+                made += len(read.pieces)
+                for piece in read.pieces[: max(0, MOST_KEPT - len(found))]:
                     meant = people.meant(piece)
                     time = clock.of(piece.span, piece.aligned, begin)
                     found.append(_claim(len(found) + 1, text, piece, begin, meant, time, read.zh, bearing))
         language = "other" if not any(characters.values()) else "zh" if characters[True] > characters[False] else "en"
-        return Package(packages.sha256(text), tuple(found), self.describe(), language, reply.repairs)
+        about, dropped = self.describe(), made - len(found)
+        return Package(packages.sha256(text), tuple(found), about, language, reply.repairs, dropped=dropped)
 
 
 def read_sentence(words: str, duration_s: float | None, vocabulary: Vocabulary | None) -> Read:

@@ -66,6 +66,12 @@ def test_what_the_text_does_not_say_is_dropped_and_said() -> None:
     assert "'green giraffe'" in said and "'Person 4 sings'" in said and "lies over another" in said and "'B'" in said
 
 
+def test_of_what_a_model_writes_300_claims_are_kept_and_the_rest_is_counted() -> None:
+    text = " ".join(f"Person {n} waves." for n in range(1, 306))
+    found = made(*(claim(f"Person {n} waves") for n in range(1, 306)), text=text)
+    assert (len(found.claims), found.dropped, found.repairs) == (300, 5, ())
+
+
 def test_chinese_claims_get_their_phrases_in_english() -> None:
     (found,) = made(claim("人物3拿着杯子", "action", ("cup", "cup"))).claims
     assert (found.persons, [p.text for p in found.phrases], found.groundable) == ((3,), ["cup"], True)

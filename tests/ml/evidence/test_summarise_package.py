@@ -27,6 +27,22 @@ def test_a_package_survives_its_json() -> None:
     packages.check(MADE, TEXT)
 
 
+def test_of_a_reply_300_claims_are_kept_and_the_rest_is_counted() -> None:
+    text = " ".join(f"Person {n} waves." for n in range(1, 14_001))
+    found = registry.load("rules").summarise(text)
+    assert (len(found.claims), found.dropped) == (300, 13_700) and found.claims[-1].text == "Person 300 waves"
+    assert packages.parse(packages.to_json(found)) == found
+    whole = registry.load("rules").summarise(" ".join(f"Person {n} waves." for n in range(1, 301)))
+    assert (len(whole.claims), whole.dropped) == (300, 0)
+    assert packages.beyond([0, 13_700, 2]) == [
+        "Of a reply the first 300 claims are looked at: 13,702 claims of 2 replies were left out."
+    ]
+    assert packages.beyond([0, 0]) == []
+    tree = packages.to_json(MADE)
+    del tree["dropped"]  # as it was stored before there was a limit
+    assert packages.parse(tree) == MADE
+
+
 def claim(tree: dict[str, Any], at: int = 0) -> dict[str, Any]:
     found: dict[str, Any] = tree["claims"][at]
     return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from ml.evidence import report
 from tests.webapp.audit.made import Scene, query
 from webapp.audit import agreeing, rating, reporting
-from webapp.audit.models import Grounding
+from webapp.audit.models import Grounding, Package
 
 pytestmark = pytest.mark.django_db
 
@@ -37,3 +38,14 @@ def test_what_is_groundable_and_what_is_not_add_up(scene: Scene) -> None:
     group = report.build(rows)["groups"][0]
     told = group["measures"]["groundable_rate"]
     assert (told["k"], told["n"], group["verdicts"]["not_groundable"]) == (2, 3, 1)
+
+
+def test_claims_beyond_the_limit_are_told_at_the_response_and_in_the_report(
+    scene: Scene, people: SimpleNamespace, as_user: Any
+) -> None:
+    assert not any("left out" in note for note in reporting.about(scene.audit)["notes"])
+    Package.objects.filter(response=scene.response).update(tree={"v": 1, "dropped": 13_700})
+    page = as_user(people.rita).get(f"/audit/responses/{scene.response.id}/").content.decode()
+    assert "The reply makes 13,700 more claims." in page and "the first 3 are looked at" in page
+    notes = reporting.about(scene.audit)["notes"]
+    assert notes == ["Of a reply the first 300 claims are looked at: 13,700 claims of 1 reply were left out."]
