@@ -36,12 +36,17 @@ def ious(a: Array, b: Array) -> Array:
     return common / (area(a)[:, None] + area(b)[None] - common + 1e-9)
 
 
-def crop(image: Image, roi: Roi, pixels: int, border: int = cv2.BORDER_CONSTANT) -> tuple[Image, Array]:
-    """Square rotated crop of pixels x pixels, sampled bilinearly, and the 2x3 matrix from patch to picture pixels."""
+def patch_matrix(roi: Roi, pixels: int) -> Array:
+    """2x3 matrix from the pixels of a square crop of pixels x pixels to those of the picture."""
     (cx, cy), side, angle = roi
     step = side / pixels
     c, s = np.cos(angle) * step, np.sin(angle) * step
-    matrix = np.array([[c, -s, cx - (c - s) * pixels / 2], [s, c, cy - (s + c) * pixels / 2]])
+    return np.array([[c, -s, cx - (c - s) * pixels / 2], [s, c, cy - (s + c) * pixels / 2]])
+
+
+def crop(image: Image, roi: Roi, pixels: int, border: int = cv2.BORDER_CONSTANT) -> tuple[Image, Array]:
+    """Square rotated crop of pixels x pixels, sampled bilinearly, and the 2x3 matrix from patch to picture pixels."""
+    matrix, step = patch_matrix(roi, pixels), roi[1] / pixels
     source, sampling = image, matrix
     if step > 2:  # average first, else strong reduction aliases
         source, sampling = reduced(image, roi, matrix, 1.5 / step)

@@ -12,17 +12,22 @@ one skeleton. (MoveNet as a further fallback found 3 more of 85 poses for 26 ms 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ml.perception.anchors import anchors, decode, sigmoid
-from ml.perception.geometry import crop, eye_angle, middle, size, transform
+from ml.perception.geometry import crop, eye_angle, middle, patch_matrix, size, transform
 from ml.perception.protocols import Array, Face, Image, Patch, Pose, Roi
 from ml.perception.session import Session
+from ml.weights import cache
 
 PIXELS, DETECTOR_PIXELS, POINTS = 256, 224, 33
+MARKS, MASK = ("Identity_2", "Identity_3"), "Identity_1"  # outputs: points and flag; mask
 FLAG, DETECTOR_SCORE = 0.5, 0.3
 FACE_HEIGHTS = (8.0, 10.0)  # size of a crop in face heights, at least and at most
 CLOSE_UP = 6.0  # the second try
@@ -60,41 +65,90 @@ def is_own(pose: Pose, box: Array, face: Face | None) -> bool:
     return bool(box[0] - 0.1 * width < x < box[2] + 0.1 * width and box[1] - 0.1 * height < y < box[3])
 
 
+@dataclass(frozen=True, eq=False)
+class Placed:
+    """A pose as the model says it, in the crop it was found in: `marks` float32[33, 4] (x, y, z, visibility logit; crop
+    pixels), the flag, the crop."""
+
+    marks: NDArray[np.float32]
+    flag: float
+    roi: Roi
+
+    @property
+    def matrix(self) -> Array:
+        """2x3, from the crop's pixels to the picture's."""
+        return patch_matrix(self.roi, PIXELS)
+
+    @property
+    def pose(self) -> Pose:
+        """In picture pixels."""
+        marks = self.marks.astype(np.float64)
+        depth = marks[:, 2] * self.roi[1] / PIXELS
+        return Pose(np.c_[transform(self.matrix, marks[:, :2]), sigmoid(marks[:, 3]), depth], self.flag)
+
+
 class BlazePose:
+    """Two cuts of one model: without the mask it takes less than half the time. Each is loaded when it is needed. Safe
+    to use from several threads."""
+
     name: ClassVar[str] = "blazepose"
     version: ClassVar[str] = "1"
     weights: ClassVar[tuple[str, ...]] = ("blazepose-full", "blazepose-detector")
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._session, self._detector = (Session(name, folder) for name in self.weights)
+        self._folder = folder
+        self._detector = Session(self.weights[1], folder)
+        cache.find(self.weights[0], folder)
+        self._sessions: dict[tuple[str, ...], Session] = {}
+        self._lock = Lock()
         self._anchors = anchors(DETECTOR_PIXELS)
 
     def pose(self, bgr: Image, box: Array, face: Face | None) -> Pose | None:
         """The pose of the person with this box and face; None rather than somebody else's."""
-        found = self.outlined(bgr, box, face)
+        found = self.placed(bgr, box, face)
+        return None if found is None else found.pose
+
+    def placed(self, bgr: Image, box: Array, face: Face | None) -> Placed | None:
+        """The pose as `pose` has it, in its crop."""
+        found = self._find(bgr, box, face, MARKS)
         return None if found is None else found[0]
 
-    def outlined(self, bgr: Image, box: Array, face: Face | None) -> tuple[Pose, Patch] | None:
-        """The pose as `pose` has it, and the mask that came with it."""
+    def outlined(self, bgr: Image, box: Array, face: Face | None) -> tuple[Placed, Patch] | None:
+        """The pose as `pose` has it, in its crop, and the mask that came with it."""
+        found = self._find(bgr, box, face, (*MARKS, MASK))
+        return None if found is None else (found[0], _patch(*found))
+
+    def outline(self, bgr: Image, placed: Placed) -> Patch:
+        """The mask that comes with a pose found earlier."""
+        return _patch(*self._look(bgr, placed.roi, (*MARKS, MASK)))
+
+    def _find(
+        self, bgr: Image, box: Array, face: Face | None, outputs: tuple[str, ...]
+    ) -> tuple[Placed, dict[str, Array]] | None:
+        """The first crop with the person's own pose in it, with the model's outputs for it."""
         if face is not None:
             for heights in (None, CLOSE_UP):
-                found = self.landmarks(bgr, roi_from_face(face, box, heights))
-                if is_own(found[0], box, face):
+                found = self._look(bgr, roi_from_face(face, box, heights), outputs)
+                if is_own(found[0].pose, box, face):
                     return found
         roi = self.look_for(bgr, box, face)
         if roi is None:
             return None
-        found = self.landmarks(bgr, roi)
-        return found if is_own(found[0], box, face) else None
+        found = self._look(bgr, roi, outputs)
+        return found if is_own(found[0].pose, box, face) else None
 
-    def landmarks(self, bgr: Image, roi: Roi) -> tuple[Pose, Patch]:
-        """The points in one crop, in picture pixels, and the mask of the crop."""
-        patch, matrix = crop(bgr, roi, PIXELS)
-        outputs = self._session(patch[None, :, :, ::-1].astype(np.float32) / 255)
-        marks = outputs["Identity_2"].reshape(-1, 5)[:POINTS].astype(np.float64)
-        points = np.c_[transform(matrix, marks[:, :2]), sigmoid(marks[:, 3]), marks[:, 2] * roi[1] / PIXELS]
-        pose = Pose(points, float(outputs["Identity_3"].ravel()[0]))
-        return pose, Patch(outputs["Identity_1"].reshape(PIXELS, PIXELS), matrix)
+    def _look(self, bgr: Image, roi: Roi, outputs: tuple[str, ...]) -> tuple[Placed, dict[str, Array]]:
+        """What is in one crop."""
+        patch, _ = crop(bgr, roi, PIXELS)
+        found = self._session(outputs)(patch[None, :, :, ::-1].astype(np.float32) / 255)
+        marks, flag = (found[name] for name in MARKS)
+        return Placed(marks.reshape(-1, 5)[:POINTS, :4].astype(np.float32), float(flag.ravel()[0]), roi), found
+
+    def _session(self, outputs: tuple[str, ...]) -> Session:
+        with self._lock:
+            if outputs not in self._sessions:
+                self._sessions[outputs] = Session(self.weights[0], self._folder, outputs)
+            return self._sessions[outputs]
 
     def look_for(self, bgr: Image, box: Array, face: Face | None) -> Roi | None:
         """The crop of the body in the 1.25 x person box whose face is nearest to the own one; None without any."""
@@ -112,3 +166,7 @@ class BlazePose:
             away = np.abs(bodies[:, 2, 0] - middle(box)[0]) / size(box)[0]
         nearest = int(away.argmin())
         return roi_from_ring(*bodies[nearest, :2]) if away[nearest] < 0.9 else None
+
+
+def _patch(placed: Placed, outputs: dict[str, Array]) -> Patch:
+    return Patch(outputs[MASK].reshape(PIXELS, PIXELS), placed.matrix)

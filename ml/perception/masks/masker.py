@@ -89,7 +89,7 @@ class Masker:
     def _outline(self, bgr: Image, box: Array, face: Face | None) -> labels.Outline:
         own = None if face is None else face.box
         posed = self._pose.outlined(bgr, box, face)
-        skeleton = rough_skeleton(box, own) if posed is None else posed[0].points[:, :2]
+        skeleton = rough_skeleton(box, own) if posed is None else posed[0].pose.points[:, :2]
         if posed is not None and (own is None or share_of(posed[1], own) > COVERED):
             return labels.Outline(box, own, skeleton, posed[1])
         return labels.Outline(box, own, skeleton, self._selfie.outline(bgr, box))

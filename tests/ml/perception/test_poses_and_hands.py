@@ -9,6 +9,8 @@ from ml.perception import anchors, hands, pose
 from ml.perception.geometry import crop, transform
 from ml.perception.hands import Owner
 from ml.perception.protocols import Array, Face, Hand, Pose
+from ml.perception.session import Session
+from ml.weights import fetch
 
 
 def test_anchors_by_number_and_place() -> None:
@@ -153,3 +155,23 @@ def test_the_second_crop_holds_the_palm_upright() -> None:
     inside = transform(back, points)
     assert (inside > 0).all() and (inside < 224).all()
     assert inside[12, 1] < inside[0, 1] - 30 and abs(inside[12, 0] - inside[0, 0]) < 30
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Cuts of the pose model
+
+
+def test_a_cut_of_the_pose_model_says_the_same_and_leaves_the_mask_out() -> None:
+    fetch.ensure()
+    picture = np.random.default_rng(0).random((1, 256, 256, 3), np.float32)
+    whole, cut = Session("blazepose-full")(picture), Session("blazepose-full", outputs=pose.MARKS)(picture)
+    assert tuple(cut) == pose.MARKS and pose.MASK in whole
+    assert all((cut[name] == whole[name]).all() for name in pose.MARKS)
+
+
+def test_a_pose_in_its_crop_is_turned_and_scaled_onto_the_picture() -> None:
+    marks = np.zeros((33, 4), np.float32)
+    marks[0, :3] = 128, 64, 10  # half a crop of 512 picture pixels above its middle: 128 px
+    placed = pose.Placed(marks, 0.9, (np.array([300.0, 400]), 512.0, np.pi / 2))  # up is to the right
+    assert placed.pose.points[0].tolist() == pytest.approx([428, 400, 0.5, 20])
+    assert placed.pose.flag == 0.9
