@@ -210,6 +210,18 @@ TABLE = [
     Row("GET", "/p/<slug:slug>/snapshots/", "viewer"),
     Row("POST", "/p/<slug:slug>/snapshots/", "admin"),
     Row("GET", "/p/<slug:slug>/snapshots/<int:number>/", "viewer"),
+    # evaluations: keys show item by item
+    Row("GET", "/p/<slug:slug>/leaderboard/", "viewer"),
+    Row("GET", "/p/<slug:slug>/leaderboard/table.csv", "viewer"),
+    Row("GET", "/p/<slug:slug>/leaderboard/table.json", "viewer"),
+    Row("GET", "/p/<slug:slug>/evaluations/new/", "admin"),
+    Row("POST", "/p/<slug:slug>/evaluations/new/", "admin"),
+    Row("GET", "/p/<slug:slug>/evaluations/<int:number>/", "viewer"),
+    Row("POST", "/p/<slug:slug>/evaluations/<int:number>/stop/", "admin"),
+    Row("POST", "/p/<slug:slug>/evaluations/<int:number>/again/", "admin"),
+    Row("GET", "/p/<slug:slug>/evaluations/<int:number>/items/", "reviewer"),
+    Row("GET", "/p/<slug:slug>/evaluations/<int:number>/files/<slug:what>", "viewer"),
+    Row("GET", "/p/<slug:slug>/evaluations/<int:number>/items/<slug:lines>", "curator"),
     Row("GET", f"{API}/questions/<uuid:question_id>/runs", "viewer"),
     # tracks and events
     Row("GET", "/v/<uuid:video_id>/", "viewer"),
@@ -320,7 +332,24 @@ def place(people: SimpleNamespace, video: Any) -> dict[str, Any]:
         "piece": "poster.jpg",
         **bench(people, video),
         **audit(people, video),
+        **evaluation(people),
     }
+
+
+def evaluation(people: SimpleNamespace) -> dict[str, Any]:
+    """A finished evaluation with its files, of a release of its own."""
+    from webapp.bench.models import Release
+    from webapp.runs import folders
+    from webapp.runs.models import Evaluation
+
+    release = Release.objects.create(project=people.one, number=2, sha256="12" * 32)
+    fields = {"name": "m", "model": "m", "model_kind": "predictions", "settings": {"seed": 0}, "state": "done"}
+    made = Evaluation.objects.create(project=people.one, number=1, release=release, **fields)
+    folder = folders.evaluation(made.id)
+    folder.mkdir(parents=True)
+    for name in ("results.json", "items.jsonl"):
+        (folder / name).write_text("{}\n")
+    return {"what": "results", "lines": "items"}
 
 
 def audit(people: SimpleNamespace, video: Any) -> dict[str, Any]:

@@ -15,5 +15,5 @@ urlpatterns = [
     path(f"{ONE}again/", views.again, name="evaluation_again"),
     path(f"{ONE}items/", views.items, name="evaluation_items"),
     path(f"{ONE}files/<slug:what>", views.evaluation_file, name="evaluation_file"),
-    path(f"{ONE}items/<slug:what>", views.evaluation_items_file, name="evaluation_items_file"),
+    path(f"{ONE}items/<slug:lines>", views.evaluation_items_file, name="evaluation_items_file"),
 ]

@@ -337,9 +337,9 @@ def evaluation_file(request: HttpRequest, slug: str, number: int, what: str) -> 
 
 @login_required
 @require_safe
-def evaluation_items_file(request: HttpRequest, slug: str, number: int, what: str) -> HttpResponse:
+def evaluation_items_file(request: HttpRequest, slug: str, number: int, lines: str) -> HttpResponse:
     """What holds keys or replies: for those who may take data out."""
-    return _file(request, slug, number, what, "export")
+    return _file(request, slug, number, lines, "export")
 
 
 def _file(request: HttpRequest, slug: str, number: int, what: str, action: Any) -> HttpResponse:

@@ -42,6 +42,7 @@ from workers.attempt import Attempt, run
 TRIES = 20  # at an evaluation whose release keeps changing
 LOOK_S = 2.0  # between two looks at the release
 TICK_S = 0.5
+MODULE = "ml.evaluation.run"
 NO_CLIPS = (controls.TEXT_ONLY,)
 
 
@@ -203,9 +204,7 @@ def apart(attempt: Attempt, words: list[str], out: Path, items: int, watch: Watc
     out.mkdir(parents=True, exist_ok=True)
     log, answered = attempt.folder / "model.log", Lines(out / "replies.jsonl")
     log.unlink(missing_ok=True)
-    process = processes.start(
-        [sys.executable, "-m", "ml.evaluation.run", *words], log=log, env=environment(attempt.job), cwd=HERE
-    )
+    process = processes.start([sys.executable, "-m", MODULE, *words], log=log, env=environment(attempt.job), cwd=HERE)
     try:
         while process.poll() is None:
             attempt.progress(folder.STAGE, min(1.0, answered.count() / items))
