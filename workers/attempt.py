@@ -87,12 +87,18 @@ class Attempt:
         with self._lock:
             self._lines.append(line)
 
-    def finish(self, result: dict[str, Any], write: Callable[[], dict[str, Any] | None] = lambda: None) -> None:
+    def finish(
+        self,
+        result: dict[str, Any],
+        write: Callable[[], dict[str, Any] | None] = lambda: None,
+        ending: Callable[[], None] = lambda: None,
+    ) -> None:
         """Write the results and the job's end in one transaction. Raises ClaimLost and Cancelled, and then nothing is
         written.
 
         `write` may return more of the result. The job's row is locked after it: a long `write` can be cancelled, and
-        rows are locked in the order of a deletion: video, then job.
+        rows are locked in the order of a deletion: video, then job. `ending` is called with the job's row locked, for
+        rows that the job's followers write, too.
         """
         self._listen()
 
@@ -102,6 +108,7 @@ class Attempt:
                     more = write() or {}
                     until_committed.enter_context(self._writing)
                     self.hold()
+                    ending()
                     whole = result | more | {"peak_rss_mb": round(self.peak_rss / 1e6, 1)}
                     services.finish(job=self.job, result=whole, stages=self._times(), lines=self._unwritten())
                 self._over.set()

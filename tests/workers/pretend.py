@@ -6,11 +6,12 @@ import time
 
 from celery import Task
 
-from tests.workers import gates
+from tests.workers import gates, training_double
 from webapp.jobs.broker import app
 from workers.attempt import Attempt, run
 
 gates.install()
+training_double.install()
 
 
 @app.task(name="sightline.pretend", bind=True)

@@ -6,7 +6,7 @@ snapshot or run. What an attempt writes begins with `jobs.services.held`: one th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 from statistics import pstdev
@@ -16,6 +16,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
+from webapp.bench.models import Question
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.lib.errors import Refused
@@ -44,36 +45,44 @@ def begin_snapshot(*, snapshot_id: UUID) -> None:
     DatasetSnapshot.objects.filter(id=snapshot_id).update(state=DatasetSnapshot.State.BUILDING, error="")
 
 
+def hold_videos(*, ids: Collection[UUID]) -> None:
+    """Lock the videos of a snapshot that is about to be written, before its job's row is locked. Raises Refused."""
+    locked = Video.objects.select_for_update(no_key=True).filter(id__in=ids).order_by("id")
+    if len(list(locked.values_list("id"))) != len(set(ids)):
+        raise Refused(GONE, "releases")
+
+
 def keep_snapshot(
     *,
-    job: Job,
     snapshot_id: UUID,
     facts: Mapping[str, Any],
     rows: Sequence[Mapping[str, Any]],
     origins: Mapping[str, Origin],
 ) -> None:
     """Write the rows of a snapshot that is built; its files are in their place. `rows`: lines of rows.jsonl; `origins`:
-    where each comes from, by its id. Call in the transaction that ends the job. Raises ClaimLost, Refused."""
-    wanted = {origin.video for origin in origins.values()}
-    locked = Video.objects.select_for_update(no_key=True).filter(id__in=wanted).order_by("id")
-    if len(list(locked.values_list("id"))) != len(wanted):
-        raise Refused(GONE, "releases")
-    jobs.held(job=job)
+    where each comes from, by its id. Call in the transaction that ends the job, once its row is locked. Raises Refused.
+    """
+    used = [origins[row["id"]] for row in rows]
     snapshot = DatasetSnapshot.objects.select_for_update().filter(id=snapshot_id).first()
     if snapshot is None:
         raise Refused("This snapshot was deleted meanwhile.", "snapshot")
     snapshot.items.all().delete()
-    SnapshotItem.objects.bulk_create((_item(snapshot, row, origins[row["id"]]) for row in rows), batch_size=1000)
+    asked = Question.objects.filter(id__in={origin.question for origin in used})
+    there = set(asked.select_for_update(no_key=True).order_by("id").values_list("id", flat=True))
+    made = (_item(snapshot, row, origin, there) for row, origin in zip(rows, used, strict=True))
+    SnapshotItem.objects.bulk_create(made, batch_size=1000)
     snapshot.state, snapshot.error = DatasetSnapshot.State.READY, ""
     snapshot.facts, snapshot.hash = dict(facts), facts["hash"]
     snapshot.save()
 
 
-def _item(snapshot: DatasetSnapshot, row: Mapping[str, Any], origin: Origin) -> SnapshotItem:
+def _item(
+    snapshot: DatasetSnapshot, row: Mapping[str, Any], origin: Origin, questions: Collection[UUID]
+) -> SnapshotItem:
     return SnapshotItem(
         snapshot=snapshot,
         item_hash=row["id"],
-        question_id=origin.question,
+        question_id=origin.question if origin.question in questions else None,
         question_version=origin.version,
         video_id=origin.video,
         release_id=origin.release,
@@ -97,9 +106,8 @@ def follow_snapshot(job: Job) -> None:
 
 
 @transaction.atomic
-def keep_preflight(*, job: Job, run_id: UUID, key: str, told: Mapping[str, Any]) -> None:
-    """Keep what a preflight found, unless the run was changed since it began. Raises ClaimLost."""
-    jobs.held(job=job)
+def keep_preflight(*, run_id: UUID, key: str, told: Mapping[str, Any]) -> None:
+    """Keep what a preflight found, unless the run was changed since it began. Once the job's row is locked."""
     row = TrainingRun.objects.select_for_update().filter(id=run_id).first()
     if row is not None and row.preflight.get("for") == key:
         row.preflight = {**told, "state": "done", "for": key, "at": timezone.now().isoformat()}
@@ -259,7 +267,7 @@ def _clean(text: Any) -> str:
 
 
 def disagreement(completions: Sequence[Mapping[str, Any]], weights: Mapping[str, float]) -> float:
-    """Population standard deviation of the answers' weighted sums of rewards; a reward without a value counts 0."""
+    """Population standard deviation of the answers' weighted sums of rewards; a reward without a value adds nothing."""
     totals = [
         sum(weight * (one["rewards"].get(name) or 0.0) for name, weight in weights.items()) for one in completions
     ]
@@ -284,8 +292,7 @@ def keep_checkpoints(*, run: TrainingRun, found: Sequence[Mapping[str, Any]]) ->
 
 
 def end_training(*, job: Job, run_id: UUID, state: TrainingRun.State, about: Mapping[str, Any], sentence: str) -> None:
-    """The run is done, or stopped as it was asked. Call in the transaction that ends its job. Raises ClaimLost."""
-    jobs.held(job=job)
+    """The run is done, or stopped as it was asked. Call in the transaction that ends its job, once that is locked."""
     run = TrainingRun.objects.select_for_update(of=("self",)).filter(id=run_id, job=job).first()
     if run is None:
         raise Refused(MOVED_ON, "run")

@@ -36,8 +36,9 @@ LIVE = (TrainingRun.State.QUEUED, TrainingRun.State.RUNNING, TrainingRun.State.S
 CHANGES = ("name", "snapshot", "base_model", "parent", "preset", "overrides", "seed")
 
 
+@transaction.atomic
 def next_number(*, project: Project, kind: str) -> int:
-    """The next number of a snapshot, run or evaluation. Call inside `atomic`: it is taken for good."""
+    """The next number of a snapshot, run or evaluation: it is not given again."""
     Numbers.objects.get_or_create(project=project)
     row = Numbers.objects.select_for_update().get(project=project)
     number = int(getattr(row, kind))
