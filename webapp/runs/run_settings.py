@@ -147,18 +147,8 @@ def _weights_sent(data: Mapping[str, Any], plain: Mapping[str, Any], found: Mapp
 
 def checked(stage: str, preset: str, overrides: Mapping[str, Any]) -> dict[str, Any]:
     """The overrides in their types, those that are the preset's after all left out. Raises ConfigError."""
-    plain, now = configs.values(preset, stage), flat(configs.load(preset, stage, overrides))
+    plain, now = configs.values(preset, stage), configs.flat(configs.load(preset, stage, overrides))
     return {name: now[name] for name in overrides if now[name] != plain[name]}
-
-
-def flat(config: configs.Config) -> dict[str, Any]:
-    """Dotted name -> value of every setting of the configuration's stage."""
-    return {
-        f"{section}.{name}": value
-        for section, values in configs.tree(config).items()
-        if isinstance(values, dict)
-        for name, value in values.items()
-    }
 
 
 def listed(

@@ -114,7 +114,7 @@ def settings_of(stage: str, preset: str, overrides: dict[str, Any], errors: dict
         "groups": run_settings.groups(stage, preset, overrides, errors),
         "preset": about,
         "differs": about.differs.get(stage, ()),
-        "presets": configs.presets(stage),
+        "stage": stage,
     }
 
 

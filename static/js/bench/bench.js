@@ -75,6 +75,8 @@ const RESULTS = {
     `${some(error, "error")} and ${some(warning, "warning")} in ${some(items, "question")}.`,
   agreement: ({ answers }) => `Agreement is computed from ${some(answers, "answer")}.`,
   release: ({ number }) => `Release ${number} is cut.`,
+  snapshot: ({ snapshot }) => `Snapshot ${snapshot} is ready.`,
+  evaluate: ({ items }) => `${some(items, "item")} counted.`,
 };
 
 /** Say what came of a job, and bring the page up to date. */

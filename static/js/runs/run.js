@@ -28,9 +28,15 @@ for (const [selector, specs] of [
   if (root) groups.push(new Charts({ root, specs, make }));
 }
 
-/** What the page knows of the run: its state is part of what the server drew. */
-let known = { state: page.dataset.state, attempt: Number(page.dataset.attempt) };
+const AGAIN_MS = 1000; // while somebody is in the middle of something, the head waits for the end of it
+
+/** What of a run the server draws: where any of it changes, the parts that show it are asked for again. */
+const drawn = ({ state, attempt, sentence, preflight, may }) =>
+  JSON.stringify([state, attempt, sentence, preflight.state, preflight.fresh, may]);
+let shown = ""; // as it was drawn
+let attempt = Number(page.dataset.attempt);
 let version = Number(page.dataset.version);
+let waiting = null;
 
 setUpActions(address, () => version);
 
@@ -83,14 +89,31 @@ function drawAlarms() {
 async function onRun(row) {
   version = row.version;
   drawHead(row);
-  // an attempt that goes on from an earlier step takes back what came after it
-  if (row.attempt !== known.attempt) metrics.clear();
-  if (row.state !== known.state || row.attempt !== known.attempt) {
-    known = { state: row.state, attempt: row.attempt };
-    if (await renew("#run [data-renew]")) page.dataset.state = row.state;
-    drawHead(row);
+  if (row.attempt !== attempt) {
+    // an attempt that goes on from an earlier step takes back what came after it
+    attempt = row.attempt;
+    metrics.clear();
     await drawMetrics(true);
   }
+  const first = shown === "" && row.state === page.dataset.state && row.preflight.state === page.dataset.preflight;
+  if (first) shown = drawn(row);
+  if (drawn(row) !== shown) await redraw(row);
+}
+
+async function redraw(row) {
+  clearTimeout(waiting);
+  if (!(await renew("#run [data-renew]"))) {
+    waiting = setTimeout(() => redraw(row).catch(report), AGAIN_MS);
+    return;
+  }
+  if (page.dataset.state === "draft" && row.state !== "draft" && shows === "curves") {
+    window.location.reload(); // from now on it has curves
+    return;
+  }
+  shown = drawn(row);
+  page.dataset.state = row.state;
+  drawHead(row);
+  drawAlarms();
 }
 
 watchRun(address, {
