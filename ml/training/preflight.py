@@ -167,18 +167,21 @@ def _clips(
         except (OSError, ValueError) as error:
             wrong.append(f"{file} {'is not there' if isinstance(error, FileNotFoundError) else 'cannot be read'}")
     told = {"files": len(needed), "bytes": total, "missing": len(wrong)}
-    return told, sizes, [f"{len(wrong)} of {len(needed)} clips cannot be shown; the first: {wrong[0]}."] * bool(wrong)
+    if not wrong:
+        return told, sizes, []
+    return told, sizes, [f"{len(wrong)} of {len(needed)} clips cannot be shown; the first: {wrong[0]}."]
 
 
 def _size(path: Path) -> tuple[int, int]:
     """Width and height of a video, from its head. Raises ValueError, OSError."""
     import av
 
-    with av.open(str(path)) as container:
-        if not container.streams.video:
-            raise ValueError("no pictures")
-        context = container.streams.video[0].codec_context
-        return context.width, context.height
+    try:
+        with av.open(str(path)) as container:
+            context = container.streams.video[0].codec_context
+            return context.width, context.height
+    except (av.FFmpegError, IndexError) as error:
+        raise ValueError(str(error)) from error
 
 
 def _why_nothing(rows: Sequence[TrainingRow], stage: str) -> str:
