@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from functools import lru_cache
 from string import ascii_uppercase
 
 from ml.rewards.rows import Row
@@ -35,17 +36,25 @@ def accuracy(row: Row) -> float | None:
         return 1.0
     expected = _letters(right)
     if expected:
-        given = set(answers.letters(said, ascii_uppercase[: max(4, len(row.options))]))
+        given = _given(said, max(4, len(row.options)))
         return 2 * len(expected & given) / (len(expected) + len(given)) if given else 0.0
     if _NUMBER.fullmatch(right) and _NUMBER.fullmatch(said):
         return float(round(float(said), 2) == round(float(right), 2))
     return float(_words(said) == _words(right))
 
 
-def _letters(right: str) -> set[str]:
+# the rollouts of a prompt share the right answer, and give few different ones
+@lru_cache(1024)
+def _letters(right: str) -> frozenset[str]:
     """The letters of an answer that is nothing but letters: "B", "A, C", "(d)"."""
     bare = re.fullmatch(r"\(?[A-Za-z]\)?\.?(?:\s*[,;/、]\s*\(?[A-Za-z]\)?\.?)*", right)
-    return {letter.upper() for letter in re.findall(r"[A-Za-z]", right)} if bare else set()
+    return frozenset(letter.upper() for letter in re.findall(r"[A-Za-z]", right)) if bare else frozenset()
+
+
+@lru_cache(1024)
+def _given(said: str, options: int) -> frozenset[str]:
+    """The letters that an answer names, of so many options."""
+    return frozenset(answers.letters(said, ascii_uppercase[:options]))
 
 
 def _words(text: str) -> list[str]:

@@ -46,7 +46,7 @@ def marks(row: Row) -> list[Mark]:
     """Every mention in the completion, by its place; a list ("Persons 1 and 2") gives one mark for each person."""
     inside: dict[int, tuple[str, Segment]] = {}
     for segment in row.reply.segments:
-        inside |= {start: (segment.modality, segment) for start, _ in segment.named}
+        inside |= {segment.start + place: (segment.modality, segment) for place, _ in segment.places}
     found = []
     for mention in persons.mentions(row.completion):
         seen = persons.released(row.completion[mention.start : mention.end])

@@ -8,11 +8,10 @@ could not score. The released code gives 0 there, which in a group comes to the 
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable
 
-from ml.rewards.reply import Segment
-from ml.rewards.rows import MODALITIES, Row
+from ml.rewards.reply import MODALITIES, Segment
+from ml.rewards.rows import Row
 from ml.text import persons
 
 LEAST_TIOU = 0.3
@@ -66,41 +65,42 @@ def sgr_strict(row: Row) -> float | None:
     Known holes: names outside the blocks are free; roles are not checked; who is visible must be in the row (without it
     p is 0, and naming everyone pays a little).
     """
-    if not row.targets:
+    targets = row.held.spans.keys()
+    if not targets:
         return None
-    targets = {(event.modality, person) for event, novel in row.targets for person in novel}
-    named = {(s.modality, person) for s in row.reply.segments for person in s.persons - row.asked}
-    if not named & targets:
+    asked = row.asked
+    named = {(segment.modality, person) for segment in row.reply.segments for person in segment.persons - asked}
+    right = len(named & targets)
+    if not right:
         return 0.0
-    precision = len(named & targets) / len(named)
-    chance = _precision_of_naming_everyone(row, targets)
+    precision = right / len(named)
+    chance = _precision_of_naming_everyone(row)
     if chance < 1.0:
         precision = max(0.0, (precision - chance) / (1.0 - chance))
-    return _timed_recall(row) * precision
+    return _timed_recall(row) * precision if precision else 0.0
 
 
-def _precision_of_naming_everyone(row: Row, targets: set[tuple[str, int]]) -> float:
+def _precision_of_naming_everyone(row: Row) -> float:
     if row.visible is None:
         return 0.0
+    targets = row.held.spans.keys()
     modalities = {modality for modality, _ in targets}
-    everyone = (row.visible | {person for _, person in targets}) - row.asked
+    everyone = row.visible.union([person for _, person in targets]) - row.asked
     return len(targets) / (len(modalities) * len(everyone))
 
 
 def _timed_recall(row: Row) -> float:
     """Mean over events of the mean credit of their targets."""
-    said: dict[tuple[str, int], list[Segment]] = defaultdict(list)
+    spans = row.held.spans
+    said: dict[tuple[str, int], list[Segment]] = {pair: [] for pair in spans}
     for segment in row.reply.segments:
         for person in segment.persons:
-            said[segment.modality, person].append(segment)
-    events: dict[tuple[str, int], list[tuple[float, float] | None]] = defaultdict(list)
-    for event, novel in row.targets:
-        for person in novel:
-            events[event.modality, person].append(event.span)
+            if (segment.modality, person) in said:
+                said[segment.modality, person].append(segment)
     total = 0.0
     for event, novel in row.targets:
         pairs = [(event.modality, person) for person in novel]
-        total += sum(credit(event.span, said.get(pair, []), events[pair]) for pair in pairs) / len(pairs)
+        total += sum([credit(event.span, said[pair], spans[pair]) for pair in pairs]) / len(pairs)
     return total / len(row.targets)
 
 
@@ -111,13 +111,14 @@ def credit(span: tuple[float, float] | None, said: list[Segment], spans: list[tu
         return 0.0
     if span is None:
         return 1.0
-    known = [one for one in spans if one is not None]
-    with_span = [segment for segment in said if segment.spans]
-    if any(overlap(segment.spans, span) >= LEAST_TIOU for segment in with_span):
-        met = sum(any(overlap(segment.spans, one) >= LEAST_TIOU for one in known) for segment in with_span)
+    stated = [segment.stated for segment in said]
+    with_span = [one.spans for one in stated if one.spans]
+    if any(overlap(one, span) >= LEAST_TIOU for one in with_span):
+        known = [one for one in spans if one is not None]
+        met = sum(any(overlap(one, event) >= LEAST_TIOU for event in known) for one in with_span)
         return met / len(with_span)
-    untimed = any(not segment.timed for segment in said) and not with_span
-    inside = any(span[0] <= point <= span[1] for segment in said for point in segment.points)
+    untimed = not with_span and any(not one.points for one in stated)
+    inside = any(span[0] <= point <= span[1] for one in stated for point in one.points)
     return UNTIMED if untimed or inside else 0.0
 
 

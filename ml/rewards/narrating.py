@@ -204,8 +204,8 @@ def _told_at(row: Row, event: Truth) -> int | None:
     for segment in row.reply.segments:
         if segment.modality != event.modality or not segment.persons & wanted:
             continue
-        met = any(low <= end and start <= high for low, high in segment.spans)
-        met = met or any(start <= point <= end for point in segment.points)
-        if met or not segment.timed:
+        spans, points = segment.stated
+        met = any(low <= end and start <= high for low, high in spans) or any(start <= one <= end for one in points)
+        if met or not (spans or points):
             return segment.start
     return None

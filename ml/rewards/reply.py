@@ -3,87 +3,87 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
+from typing import NamedTuple
 
 from ml.text import persons, tags, times
+
+MODALITIES = ("gaze", "gesture")
 
 # a full stop within a number or before a small letter ends no sentence
 _SENTENCE = re.compile(r"[^.!?;\n]+(?:[.!?](?=[0-9a-z])[^.!?;\n]*)*[.!?;]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """One sentence of a closed gaze or gesture block, that names `persons`. `named`: their places in the completion."""
+class Stated(NamedTuple):
+    """Seconds that a sentence states: as spans, inverted ones turned round, and as moments."""
+
+    spans: tuple[tuple[float, float], ...] = ()
+    points: tuple[float, ...] = ()
+
+
+class Segment(NamedTuple):
+    """One sentence of a closed gaze or gesture block, that names `persons`. `places`: where in the sentence."""
 
     modality: str
     start: int
     text: str
-    named: tuple[tuple[int, frozenset[int]], ...]
+    places: tuple[tuple[int, frozenset[int]], ...]
     persons: frozenset[int]
 
     @property
-    def spans(self) -> tuple[tuple[float, float], ...]:
-        """The seconds it states as spans, inverted ones turned round."""
-        return _times(self.text)[0]
-
-    @property
-    def points(self) -> tuple[float, ...]:
-        """The seconds it states as moments."""
-        return _times(self.text)[1]
-
-    @property
-    def timed(self) -> bool:
-        return bool(self.spans or self.points)
+    def stated(self) -> Stated:
+        """The times it states."""
+        return _times(self.text)
 
 
 class Reply:
-    """One completion. Nothing is worked out before it is asked for."""
+    """One completion. `blocks`: the closed ones of gaze and gesture, by their beginning. `answer`: what stands in the
+    first closed answer tag, stripped; None without one."""
+
+    __slots__ = ("_segments", "answer", "blocks")
 
     def __init__(self, text: str) -> None:
-        self.text = text
+        self.blocks: list[tags.Block] = []
+        self.answer: str | None = None
+        self._segments: list[Segment] | None = None
+        for block in tags.blocks(text):
+            if block.closed and block.name in MODALITIES:
+                self.blocks.append(block)
+            elif block.closed and block.name == "answer" and self.answer is None:
+                self.answer = block.content.strip()
 
-    @cached_property
-    def every_block(self) -> list[tags.Block]:
-        """The closed blocks, by their beginning."""
-        return [block for block in tags.blocks(self.text) if block.closed]
-
-    @cached_property
-    def blocks(self) -> list[tags.Block]:
-        """Those of gaze and gesture."""
-        return [block for block in self.every_block if block.name in ("gaze", "gesture")]
-
-    @cached_property
+    @property
     def segments(self) -> list[Segment]:
         """The sentences of those blocks; of a block inside another one, once, as part of the inner one."""
+        if self._segments is None:
+            self._segments = self._read()
+        return self._segments
+
+    def _read(self) -> list[Segment]:
         found = []
-        for block in self.blocks:
-            inner = [b for b in self.blocks if block.start < b.start < block.end]
+        for at, block in enumerate(self.blocks):
+            inner = [later for later in self.blocks[at + 1 :] if later.start < block.end]
             for match in _SENTENCE.finditer(block.content):
+                places, everybody = _named(match[0])
+                if not places:
+                    continue
                 start = block.start + match.start()
                 if inner and any(b.start <= start < b.end for b in inner):
                     continue
-                named = _named(match[0])
-                if named:
-                    placed = tuple((start + at, numbers) for at, numbers in named)
-                    everybody = frozenset().union(*(numbers for _, numbers in named))
-                    found.append(Segment(block.name, start, match[0], placed, everybody))
+                found.append(Segment(block.name, start, match[0], places, everybody))
         return found
-
-    @cached_property
-    def answer(self) -> str | None:
-        """What stands in the first closed answer tag, stripped; None without one."""
-        return next((b.content.strip() for b in self.every_block if b.name == "answer"), None)
 
 
 # rollouts of one prompt repeat each other's sentences
 @lru_cache(8192)
-def _named(sentence: str) -> tuple[tuple[int, frozenset[int]], ...]:
-    return tuple((m.start, frozenset(m.numbers)) for m in persons.mentions(sentence))
+def _named(sentence: str) -> tuple[tuple[tuple[int, frozenset[int]], ...], frozenset[int]]:
+    """The places of mentions in a sentence with the persons of each, and all of these."""
+    found = tuple([(start, frozenset(numbers)) for start, numbers in persons.places(sentence)])
+    return found, frozenset().union(*[numbers for _, numbers in found])
 
 
 @lru_cache(8192)
-def _times(sentence: str) -> tuple[tuple[tuple[float, float], ...], tuple[float, ...]]:
+def _times(sentence: str) -> Stated:
     told = times.mentions(sentence)
-    spans = tuple((min(m.low, m.high), max(m.low, m.high)) for m in told if m.kind == "span")
-    return spans, tuple(m.low for m in told if m.kind in ("point", "bare"))
+    spans = [(min(m.low, m.high), max(m.low, m.high)) for m in told if m.kind == "span"]
+    return Stated(tuple(spans), tuple([m.low for m in told if m.kind in ("point", "bare")]))

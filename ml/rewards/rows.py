@@ -7,11 +7,12 @@ clock, as the completion's are. Only `completion` must be there; a reward that n
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ml.formats import jsonfields as read_as
 from ml.formats.errors import FormatError
@@ -19,11 +20,8 @@ from ml.formats.jsonstream import entries
 from ml.rewards.reply import Reply
 from ml.text import persons
 
-MODALITIES = ("gaze", "gesture")
 
-
-@dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(NamedTuple):
     """One ground-truth event; `span` in seconds, None where the row does not tell it."""
 
     modality: str
@@ -48,15 +46,40 @@ class Row:
         return Reply(self.completion)
 
     @cached_property
+    def held(self) -> Held:
+        return _held(self.question, self.events)
+
+    @property
     def asked(self) -> frozenset[int]:
         """Persons whom the question names: to name them again shows nothing."""
-        return persons.named(self.question)
+        return self.held.asked
 
-    @cached_property
+    @property
     def targets(self) -> tuple[tuple[Truth, frozenset[int]], ...]:
         """Each event with its novel participants, those the question does not name; events without any are left out."""
-        found = ((event, event.persons - self.asked) for event in self.events)
-        return tuple((event, novel) for event, novel in found if novel)
+        return self.held.targets
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What the completions of one prompt are held against. `asked`, `targets`: as in `Row`. `spans`: per pair of
+    modality and novel participant, the spans of the events it takes part in."""
+
+    asked: frozenset[int]
+    targets: tuple[tuple[Truth, frozenset[int]], ...]
+    spans: dict[tuple[str, int], list[tuple[float, float] | None]]
+
+
+@lru_cache(4096)
+def _held(question: str, events: tuple[Truth, ...]) -> Held:
+    """Worked out once for the rollouts of a prompt."""
+    asked = persons.named(question)
+    targets = tuple([(event, novel) for event in events if (novel := event.persons - asked)])
+    spans: dict[tuple[str, int], list[tuple[float, float] | None]] = defaultdict(list)
+    for event, novel in targets:
+        for person in novel:
+            spans[event.modality, person].append(event.span)
+    return Held(asked, targets, dict(spans))
 
 
 def parse_row(tree: Any, place: str = "") -> Row:

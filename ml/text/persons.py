@@ -10,27 +10,30 @@ other forms are what it misses.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 _NUMBER = r"[0-9]{1,9}(?![0-9])(?!\.[0-9])(?!:[0-9])"
-_HEAD = re.compile(
-    rf"(?<![A-Za-z0-9_])(?:(?P<word>persons?|people)[ \t]*[#_]?[ \t]*|(?P<short>P)[ \t]?)(?P<number>{_NUMBER})",
-    re.IGNORECASE,
-)
 _AMOUNT = (
     r"\s*-?(?:m?s|secs?|seconds?|mins?|minutes?|frames?|times?|others?|other|more|people|persons?|events?|gestures?|"
     r"gazes?|looks?\s+at\s+once|shots?|clips?|fps|%|percent|meters?|metres?|m|cm|x)(?![A-Za-z0-9])"
 )
-_AND = re.compile(rf"\s*(?:,\s*and|,\s*&|and|&|or|,\s*or)\s+(?P<number>{_NUMBER})(?!{_AMOUNT})", re.IGNORECASE)
-_COMMA = re.compile(rf"\s*,\s*(?P<number>{_NUMBER})(?!{_AMOUNT})", re.IGNORECASE)
-_TO = re.compile(rf"\s*(?:-|–|—|to|through)\s*(?P<number>{_NUMBER})(?!{_AMOUNT})", re.IGNORECASE)
+_AND = rf"\s*(?:,\s*and|,\s*&|and|&|or|,\s*or)\s+{_NUMBER}(?!{_AMOUNT})"
+_COMMA = rf"\s*,\s*{_NUMBER}(?!{_AMOUNT})"
+_TO = rf"\s*(?:-|–|—|to|through)\s*(?P<last>{_NUMBER})(?!{_AMOUNT})"
+_BLANK = r"[ \t]*[#_]?[ \t]*"
+# begins with its letter, for which the engine skips through a text; what must not stand before it is asked after that
+_MENTION = re.compile(
+    rf"[Pp](?i:(?<![A-Za-z0-9_].)(?:erson{_BLANK}(?P<one>{_NUMBER})(?P<also>(?:{_AND})*)|"
+    rf"(?:ersons|eople){_BLANK}(?P<first>{_NUMBER})(?:{_TO}|(?P<list>(?:{_AND}|{_COMMA})*))|"
+    rf"[ \t]?(?P<short>{_NUMBER})))",
+)
+_DIGITS = re.compile(r"[0-9]+")
 _LONGEST_RANGE = 20
 _RELEASED = re.compile(r"Person\s+([0-9]{1,9})|P([0-9]{1,9})")
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(NamedTuple):
     """Characters [start, end) of the text name `numbers`, in the order written.
 
     `plural`: several persons share one word ("Persons 1 and 2", also "Person 1 and 2"). `lower`: not written with the
@@ -52,49 +55,49 @@ class Mention:
 
 def mentions(text: str) -> list[Mention]:
     """Every mention of persons, in order, not overlapping."""
-    found = []
-    at = 0
-    while match := _HEAD.search(text, at):
-        numbers, at = _list_from(text, match)
-        word = match["word"] or match["short"]
-        many = word.lower() in ("persons", "people")
-        found.append(
-            Mention(
-                start=match.start(),
-                end=at,
-                numbers=tuple(numbers),
-                plural=many or len(numbers) > 1,
-                lower=word[0].islower(),
-                short=match["short"] is not None,
-            )
+    return [
+        Mention(
+            start=match.start(),
+            end=end,
+            numbers=numbers,
+            plural=match["first"] is not None or len(numbers) > 1,
+            lower=text[match.start()].islower(),
+            short=match["short"] is not None,
         )
-    return found
+        for match, numbers, end in _read(text)
+    ]
 
 
-def _list_from(text: str, match: re.Match[str]) -> tuple[list[int], int]:
-    """The numbers of the list that begins with this mention, and where it ends."""
-    numbers, at = [int(match["number"])], match.end()
-    if match["short"] is not None:
-        return numbers, at
-    many = (match["word"] or "").lower() != "person"
-    if many and (reach := _TO.match(text, at)):
-        last = int(reach["number"])
-        if numbers[0] < last < numbers[0] + _LONGEST_RANGE:
-            return list(range(numbers[0], last + 1)), reach.end()
-    while step := _AND.match(text, at) or (_COMMA.match(text, at) if many else None):
-        numbers.append(int(step["number"]))
-        at = step.end()
-    return numbers, at
+def places(text: str) -> list[tuple[int, tuple[int, ...]]]:
+    """Where each mention begins, and its numbers: what `mentions` finds, for readers of very many texts."""
+    return [(match.start(), numbers) for match, numbers, _ in _read(text)]
+
+
+def _read(text: str) -> Iterator[tuple[re.Match[str], tuple[int, ...], int]]:
+    """Each mention, its numbers, and where it ends."""
+    numbers: tuple[int, ...]
+    for match in _MENTION.finditer(text):
+        one, also, first, last, more, short = match.groups()
+        if first is None:
+            numbers = int(one or short), *(map(int, _DIGITS.findall(also)) if also else ())
+        elif last is None:
+            numbers = int(first), *map(int, _DIGITS.findall(more))
+        elif int(first) < int(last) < int(first) + _LONGEST_RANGE:
+            numbers = tuple(range(int(first), int(last) + 1))
+        else:  # no range: nobody else is named up to its end
+            yield match, (int(first),), match.end("first")
+            continue
+        yield match, numbers, match.end()
 
 
 def named(text: str) -> frozenset[int]:
     """The numbers of all persons named in the text."""
-    return frozenset(number for mention in mentions(text) for number in mention.numbers)
+    return frozenset(number for _, numbers in places(text) for number in numbers)
 
 
 def in_order(text: str) -> list[int]:
     """The numbers of the persons named, each once, by first mention."""
-    return list(dict.fromkeys(number for mention in mentions(text) for number in mention.numbers))
+    return list(dict.fromkeys(number for _, numbers in places(text) for number in numbers))
 
 
 def released(text: str) -> frozenset[int]:

@@ -8,14 +8,15 @@ block for a reward, but is listed with `closed` False up to the end of the text.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 TAGS = ("think", "gaze", "gesture", "answer")
-_TAG = re.compile(r"<(?P<close>/)?\s*(?P<name>think|gaze|gesture|answer)\s*>", re.IGNORECASE)
+_TAG = re.compile(r"<(?P<close>/)?\s*(?P<name>(?ai:think|gaze|gesture|answer))\s*>")
+_BETWEEN = re.compile(r"(</?\s*(?ai:think|gaze|gesture|answer)\s*>)")
+_AS_TAUGHT = {f"<{close}{name}>": (not close, name, True) for name in TAGS for close in ("", "/")}
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """`content` stands at characters [start, end) of the text, between its tags. `lower`: the tags are as taught."""
 
     name: str
@@ -29,17 +30,25 @@ class Block:
 def blocks(text: str, name: str | None = None) -> list[Block]:
     """All blocks by their beginning, of one name or of all; a block inside another one is listed as well."""
     found = []
-    next_close: dict[str, re.Match[str]] = {}
-    for tag in reversed(list(_TAG.finditer(text))):
-        its = tag["name"].lower()
-        if tag["close"]:
-            next_close[its] = tag
+    next_close: dict[str, tuple[int, bool]] = {}
+    pieces = _BETWEEN.split(text)  # text, tag, text, tag, ..., text
+    end = len(text)
+    for at in range(len(pieces) - 2, 0, -2):
+        tag = pieces[at]
+        end -= len(pieces[at + 1])
+        opens, its, exact = _AS_TAUGHT.get(tag) or _read(tag)
+        if not opens:
+            next_close[its] = end - len(tag), exact
         elif name is None or its == name:
-            close = next_close.get(its)
-            end = close.start() if close else len(text)
-            exact = tag[0] == f"<{its}>" and (close is None or close[0] == f"</{its}>")
-            found.append(Block(its, tag.end(), end, text[tag.end() : end], close is not None, exact))
+            until, closed_exact = next_close.get(its) or (len(text), True)
+            found.append(Block(its, end, until, text[end:until], its in next_close, exact and closed_exact))
+        end -= len(tag)
     return found[::-1]
+
+
+def _read(tag: str) -> tuple[bool, str, bool]:
+    """Whether a tag that is not written as taught opens, its name, and that it is not."""
+    return "/" not in tag, tag.strip("</>").strip().lower(), False
 
 
 def contents(text: str, name: str) -> list[str]:

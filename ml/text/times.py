@@ -9,16 +9,18 @@ whose other end has one ("from 3 to 5 s").
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal["span", "point", "length", "bare"]
+_Found = re.Match[str] | None
 
 _NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 _WORDS = {word: float(at) for at, word in enumerate(_NUMBERS)}
 _UNITS = {"ms": 0.001, "millisecond": 0.001, "s": 1.0, "sec": 1.0, "second": 1.0, "min": 60.0, "minute": 60.0}
-_UNIT = r"(?:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?)"
-_VALUE = rf"(?:[0-9]{{1,6}}(?:\.[0-9]{{1,9}})?|{'|'.join(_WORDS)})"
+_UNITS |= {f"{unit}s": scale for unit, scale in _UNITS.items() if len(unit) > 2}
+_UNIT = r"(?ai:milliseconds?|ms|seconds?|secs?|s|minutes?|mins?)"  # "a": no "ſ" for an s
+_WORD = rf"(?ai:{'|'.join(_WORDS)})"
+_VALUE = rf"(?:[0-9]{{1,6}}(?:\.[0-9]{{1,9}})?|{_WORD})"
 _CLOCK = r"(?:[0-9]{1,2}:)?[0-9]{1,3}:[0-9]{2}(?:\.[0-9]{1,6})?"
 _START = r"(?<![\w.:])"
 _STOP = r"(?!\w)(?!:[0-9])(?!\.[0-9])"
@@ -58,15 +60,23 @@ _POINT_BEFORE = re.compile(
 )
 
 _UNITED = re.compile(  # in every time there is a number with its unit, or a clock
-    rf"(?:[0-9]|{'|'.join(_WORDS)})[ \t]?-?{_UNIT}(?:\b|(?=_))|:[0-9]{{2}}", re.IGNORECASE
+    rf"(?:[0-9]|{_WORD})[ \t]?-?{_UNIT}(?:\b|(?=_))|:[0-9]{{2}}"
+)
+# Most texts have no number in words. In these, whatever is looked for begins with one of a few characters, for which
+# the engine skips through the text; the patterns above are tried only where one of them stands.
+_WORDED = re.compile(rf"{_START}{_WORD}")
+_UNITED_FIGURES = re.compile(rf"[0-9:](?:(?<=[0-9])[ \t]?-?{_UNIT}(?:\b|(?=_))|(?<=:)[0-9]{{2}})")
+_SINGLE_BEGINS = re.compile(r"[0-9\-−](?:(?<=[0-9])(?<![\w.:][0-9])|(?<=[\-−])(?=[0-9]))")
+_SPAN_BEGINS = re.compile(  # the number of a person begins none
+    r"[fFbB\[(0-9\-−](?i:(?<=[0-9])(?<![\w.:][0-9])(?<!\bperson [0-9])(?<!\bpersons [0-9])|"
+    r"(?<=[\[(\-−])(?=[0-9\-−])|(?<=f)rom\s|(?<=b)etween\s)"
 )
 _LONGEST = 48  # characters from the beginning of a time to its first unit; a search from there on sees all of it
 _LONGEST_SPAN = 200  # characters of a span, blanks included
 _ALSO = re.compile(r"\s*(?:,\s*)?(?:and|or|,)\s*", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True)
-class Mention:
+class Mention(NamedTuple):
     """Characters [start, end) of the text name the seconds [`low`, `high`], equal unless it is a span.
 
     The ends of a span stand as they were written: `high` < `low` is an inverted one.
@@ -87,71 +97,95 @@ def mentions(text: str) -> list[Mention]:
     """Every time named in the text, in order, not overlapping."""
     found: list[Mention] = []
     at = 0
-    while one := _next(text, at):
+    worded = _is_worded(text)
+    while one := _next(text, at, worded):
         if one.kind == "bare" and found and _ALSO.fullmatch(text, at, one.start):
-            one = replace(one, kind=found[-1].kind if found[-1].kind != "span" else "bare")  # "at 3.0 s and 5.0 s"
+            one = one._replace(kind=found[-1].kind if found[-1].kind != "span" else "bare")  # "at 3.0 s and 5.0 s"
         found.append(one)
         at = one.end
     return found
 
 
-def _next(text: str, at: int) -> Mention | None:
-    united = _UNITED.search(text, at)
+def _is_worded(text: str) -> bool:
+    """Whether a number word may be part of a time; to look for plain letters first is far cheaper than the pattern."""
+    small = text.lower()
+    for word in _WORDS:
+        if word in small:
+            return _WORDED.search(text) is not None
+    return False
+
+
+def _next(text: str, at: int, worded: bool) -> Mention | None:
+    united = (_UNITED if worded else _UNITED_FIGURES).search(text, at)
     if united is None:
         return None
     at = max(at, united.start() - _LONGEST)
-    span = _span(text, at, until=united.start())
+    span = _span(text, at, united.start(), worded)
     if span:
         return span
-    single = _single(text, at)
-    span = _span(text, at, until=single.start if single else len(text))
+    single = _single(text, at, worded)
+    span = _span(text, at, single.start if single else len(text), worded)
     if span or not single:
         return span
-    return single if single.kind == "point" else replace(single, kind=_kind(text, single.start, single.end))
+    return single if single.kind == "point" else single._replace(kind=_kind(text, single.start, single.end))
 
 
-def _span(text: str, at: int, until: int) -> Mention | None:
+def _search(pattern: re.Pattern[str], begins: re.Pattern[str] | None, text: str, at: int, end: int) -> _Found:
+    """The pattern's first match in [at, end), tried where it may begin."""
+    if begins is None:
+        return pattern.search(text, at, end)
+    for begin in begins.finditer(text, at, end):
+        if match := pattern.match(text, begin.start(), end):
+            return match
+    return None
+
+
+def _span(text: str, at: int, until: int, worded: bool) -> Mention | None:
     """The first span from `at` that begins no later than `until`."""
-    while match := _SPAN.search(text, at, until + _LONGEST_SPAN):  # beyond it there is none that begins in time
-        if _first(match) > until:
+    begins, end = None if worded else _SPAN_BEGINS, until + _LONGEST_SPAN  # beyond it there is none that begins in time
+    while match := _search(_SPAN, begins, text, at, end):
+        first = _first(match)
+        if first > until:
             return None
-        if _is_span(text, match):
-            shared = None if match["a_clock"] or match["b_clock"] else match["b_unit"]
-            low = _seconds(match, "a", match["a_unit"] or shared)
-            high = _seconds(match, "b", match["b_unit"])
+        word, opens, a_clock, a, a_unit, join, b_clock, b, b_unit = match.groups()
+        if _is_span(word, opens, a_clock, join, b_clock, b_unit) and (word or not _is_person(text, first)):
+            shared = None if a_clock or b_clock else b_unit
+            low, high = _seconds(a_clock, a, a_unit or shared), _seconds(b_clock, b, b_unit)
             return Mention(match.start(), match.end(), "span", low, high)
-        at = _first(match) + 1
+        at = first + 1
     return None
 
 
 def _first(match: re.Match[str]) -> int:
-    return match.start("a_clock") if match["a_clock"] else match.start("a_value")
+    return match.start("a_clock" if match["a_clock"] else "a_value")
 
 
-def _is_span(text: str, match: re.Match[str]) -> bool:
-    join, word = match["join"].lower(), (match["word"] or "").lower()
-    if not match["b_clock"] and not match["b_unit"]:
+def _is_span(
+    word: str | None, opens: str | None, a_clock: str | None, join: str, b_clock: str | None, b_unit: str | None
+) -> bool:
+    if not (b_clock or b_unit) or (a_clock and not b_clock):
         return False
-    if match["a_clock"] and not match["b_clock"]:
-        return False
-    if join == "and" and word != "between":
-        return False
-    if join == "," and not match["open"]:
-        return False
-    return not _PERSON_BEFORE.search(text[max(0, _first(match) - 12) : _first(match)])
+    if join == ",":
+        return bool(opens)
+    return join.lower() != "and" or (word or "").lower() == "between"
 
 
-def _single(text: str, at: int) -> Mention | None:
+def _is_person(text: str, at: int) -> bool:
+    """Whether the number there is that of a person."""
+    return _PERSON_BEFORE.search(text[max(0, at - 12) : at]) is not None
+
+
+def _single(text: str, at: int, worded: bool) -> Mention | None:
     """The first time from `at` that stands by itself; one that is no clock is "bare" until it is read in its place."""
-    while match := _SINGLE.search(text, at):
-        start = _first(match)
-        if match["a_clock"]:
-            return Mention(start, match.end("a_clock"), "point", *[_seconds(match, "a", None)] * 2)
-        if match["a_unit"] and not _PERSON_BEFORE.search(text[max(0, start - 12) : start]):
-            value, end = _seconds(match, "a", match["a_unit"]), match.end("a_unit")
-            if _scale(match["a_unit"]) == 60.0 and match["b_unit"] and _scale(match["b_unit"]) == 1.0:
-                value, end = value + _seconds(match, "b", match["b_unit"]), match.end("b_unit")
-            return Mention(start, end, "bare", value, value)
+    while match := _search(_SINGLE, None if worded else _SINGLE_BEGINS, text, at, len(text)):
+        start, (clock, value, unit, _, rest, rest_unit) = _first(match), match.groups()
+        if clock:
+            return Mention(start, match.end("a_clock"), "point", *[_seconds(clock, value, unit)] * 2)
+        if unit and not _is_person(text, start):
+            seconds, end = _seconds(clock, value, unit), match.end("a_unit")
+            if rest_unit and _scale(unit) == 60.0 and _scale(rest_unit) == 1.0:
+                seconds, end = seconds + _seconds(None, rest, rest_unit), match.end("b_unit")
+            return Mention(start, end, "bare", seconds, seconds)
         at = start + 1
     return None
 
@@ -165,21 +199,20 @@ def _kind(text: str, start: int, end: int) -> Kind:
     return "bare"
 
 
-def _seconds(match: re.Match[str], name: str, unit: str | None) -> float:
-    clock = match[f"{name}_clock"]
+def _seconds(clock: str | None, value: str, unit: str | None) -> float:
+    """The seconds of one end: a clock form, or a value, by default of seconds."""
     if clock:
         total = 0.0
         for part in clock.split(":"):
             total = total * 60 + float(part)
         return total
-    value = match[f"{name}_value"].lower().replace("−", "-")
-    number = _WORDS[value.lstrip("-")] if value.lstrip("-") in _WORDS else float(value)
+    in_figures = value[-1].isdigit()
+    number = float(value.replace("−", "-")) if in_figures else _WORDS[value.lower().lstrip("-−")]
     return number * _scale(unit or "s")
 
 
 def _scale(unit: str) -> float:
-    word = unit.lower()
-    return _UNITS[word] if word in _UNITS else _UNITS[word.rstrip("s")]
+    return _UNITS[unit.lower()]
 
 
 def moments(text: str) -> list[float]:
