@@ -9,6 +9,7 @@ is supported, so results and logs count the responses looked at, and nothing els
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ml.endpoint import BrokenReply, Config
@@ -70,7 +71,7 @@ def one(attempt: Attempt, response_id: Any, seen: Seen, asker: ByEndpoint) -> No
     response = Response.objects.select_related("clip", "audit__project").filter(id=response_id).first()
     if response is None:
         raise Gone
-    before = asker.spent.as_dict() if asker.spent else {}
+    asker.paid = partial(recording.keep_spent, response_id=response.id)
     checked = checked_of(response)
     try:
         found = checked and ask_again(
@@ -85,11 +86,7 @@ def one(attempt: Attempt, response_id: Any, seen: Seen, asker: ByEndpoint) -> No
         )
     except Unseen:
         return recording.keep_deletion(response_id=response.id, record={"skipped": UNSEEN})
-    record: dict[str, Any] = dict(found) if found else {"skipped": NOTHING}
-    if asker.spent:
-        spent = {name: value - (before.get(name) or 0) for name, value in asker.spent.as_dict().items() if value}
-        record["spent"] = {name: value for name, value in spent.items() if value}
-    return recording.keep_deletion(response_id=response.id, record=record)
+    return recording.keep_deletion(response_id=response.id, record=found or {"skipped": NOTHING})
 
 
 def checked_of(response: Response) -> list[Checked]:

@@ -68,7 +68,8 @@ def user(*parts: Message) -> Message:
 
 @dataclass
 class Spent:
-    """What calls cost. `calls`: requests that were answered, `unmetered`: those whose answer did not say its tokens.
+    """What calls cost. `calls`: requests that were answered, `unmetered`: those whose answer did not say its tokens,
+    `failed`: requests that had no usable answer in the end, whose price nobody told.
 
     `cost` is in the currency of the configured prices, None without prices.
     """
@@ -79,6 +80,7 @@ class Spent:
     tokens_in: int = 0
     tokens_out: int = 0
     unmetered: int = 0
+    failed: int = 0
     cost: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
@@ -229,7 +231,11 @@ class Endpoint:
             before_sleep=self._count_retry,
             reraise=True,
         )
-        answer: dict[str, Any] = attempts(self._attempt, body)
+        try:
+            answer: dict[str, Any] = attempts(self._attempt, body)
+        except EndpointError:
+            self.spent.failed += 1
+            raise
         self._count(answer)
         return answer
 

@@ -15,9 +15,8 @@ import hashlib
 import json
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +29,6 @@ from ml.formats import coco_rle
 from ml.media.files import write_whole
 from ml.questions.clip import ClipClock
 from ml.text import answers
-
-if TYPE_CHECKING:
-    from ml.endpoint.client import Spent
 
 FILE = "deletion.json"
 MOST_FRAMES = 12
@@ -63,11 +59,16 @@ class Answer(BaseModel):
 
 
 class ByEndpoint:
-    """The configured endpoint. `stop` is called while it is waited for and may raise. `spent`: what it cost so far."""
+    """The configured endpoint. `stop` is called while it is waited for and may raise. `paid` is told what each request
+    cost, as numbers by name, also where nothing came of it."""
 
-    def __init__(self, config: Config, stop: Callable[[], None] = lambda: None) -> None:
-        self.config, self.stop = config, stop
-        self.spent: Spent | None = None
+    def __init__(
+        self,
+        config: Config,
+        stop: Callable[[], None] = lambda: None,
+        paid: Callable[[dict[str, float]], None] = lambda spent: None,
+    ) -> None:
+        self.config, self.stop, self.paid = config, stop, paid
         self._sent: deque[float] = deque()  # one rate for all
 
     def describe(self) -> dict[str, Any]:
@@ -87,15 +88,8 @@ class ByEndpoint:
             try:
                 return endpoint.ask([system(told), user(*parts, words(asked))], Answer, name="answer").value.answer
             finally:
-                self._count(endpoint.spent)
-
-    def _count(self, now: Spent) -> None:
-        if self.spent is None:
-            self.spent = now
-            return
-        for one in fields(now):
-            before, more = getattr(self.spent, one.name), getattr(now, one.name)
-            setattr(self.spent, one.name, None if more is None else before + more)
+                if cost := {name: value for name, value in endpoint.spent.as_dict().items() if value}:
+                    self.paid(cost)
 
 
 def is_evidence(one: Checked) -> bool:

@@ -123,15 +123,15 @@ def test_the_evidence_is_hidden_and_asked_for_again_and_only_the_finished_audit_
     second.audit.refresh_from_db()
     record = queries.task(second, user, role)["deletion"]
     assert record["answers"] == {"plain": "A", "hidden": "B", "control": "A"}
-    assert record["decides"]["claims"] == [claim.name] and record["spent"]["calls"] == 3
+    assert record["decides"]["claims"] == [claim.name] and record["spent"]["calls"] == 4
     tree, _ = reporting.report_of(Audit.objects.get(id=audit.id))
     assert tree is not None
     measures = tree["groups"][0]["measures"]
     assert (measures["deletion"]["k"], measures["deletion"]["n"]) == (1, 1)
     assert (measures["deletion_control"]["k"], measures["deletion_control"]["n"]) == (0, 1)
     told = tree["about"]["deletion_test"]
-    assert told["models"] == ["m-1"] and told["calls"] == 3
-    assert told["cost"] == pytest.approx(3 * (100 * 10 + 10 * 100) / 1e6)  # of 100 tokens sent and 10 received
+    assert told["models"] == ["m-1"] and (told["calls"], told["failed"]) == (4, 1)  # also what was asked in vain
+    assert told["cost"] == pytest.approx(4 * (100 * 10 + 10 * 100) / 1e6)  # of 100 tokens sent and 10 received
 
 
 def test_the_page_tells_the_price_of_what_is_done() -> None:

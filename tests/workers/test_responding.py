@@ -12,7 +12,7 @@ import pytest
 from tests.ml.endpoint.server import KEY, Answer, Server, fails, says
 from tests.workers import filmed
 from webapp.accounts.models import User
-from webapp.audit import producing
+from webapp.audit import producing, reporting
 from webapp.audit.models import Audit, Response
 from webapp.bench.models import Question
 from webapp.bench.services import bench_of
@@ -73,6 +73,8 @@ def test_questions_are_answered_from_their_clips_and_what_was_paid_for_is_kept(
     server = served([says(reply), Answer(pause_s=3.0)])
     audit, job = do(video, user)
     assert job.state == "failed" and job.result["reason"] == "endpoint"  # it timed out at the second question
+    told = producing.spent(audit)
+    assert (told["calls"], told["failed"], told["tokens_in"]) == (1, 1, 100)  # a job that failed was paid for, too
     first = Response.objects.get()
     assert first.text == "<think>At 0.5 s, Person 1 looks at Person 0.</think>\n<answer>B</answer>"
     assert (first.letters, first.key, first.correct, first.model) == (["B"], ["B"], True, "scripted-1")
@@ -86,6 +88,8 @@ def test_questions_are_answered_from_their_clips_and_what_was_paid_for_is_kept(
     again = served([says(reply | {"answer": "A"})])
     same, job = do(video, user)
     assert job.state == "done" and same.id == audit.id and len(again.asked) == 1  # the rest only
+    assert job.result["spent"] == {"calls": 2, "failed": 1, "tokens_in": 200, "tokens_out": 20}
+    assert reporting.about(Audit.objects.get(id=audit.id))["responses_cost"] == job.result["spent"]
     assert list(Response.objects.order_by("position").values_list("correct", flat=True)) == [True, False]
     assert Job.objects.filter(kind="audit", parameters__audit=str(audit.id)).count() == 1
     assert "B" not in str(job.result) and "key" not in job.log

@@ -10,7 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import Any
 from uuid import UUID
@@ -116,6 +117,24 @@ def unanswered(audit: Audit) -> list[UUID]:
     """Questions the audit still has no response to, in order."""
     known = set(Response.objects.filter(audit=audit).values_list("question", flat=True))
     return [id for one in audit.settings["produce"]["questions"] if (id := UUID(one)) not in known]
+
+
+def keep_spent(*, audit: Audit, spent: Mapping[str, float]) -> None:
+    """Add what asking cost to what the audit's responses cost so far."""
+    if not spent:
+        return
+    with transaction.atomic():
+        locked = Audit.objects.select_for_update(no_key=True).get(id=audit.id)
+        total = Counter(locked.settings.get("spent", {}))
+        total.update(spent)
+        locked.settings = {**locked.settings, "spent": dict(total)}
+        locked.save(update_fields=["settings"])
+
+
+def spent(audit: Audit) -> dict[str, float]:
+    """What the audit's responses cost, in all attempts."""
+    found: dict[str, float] = Audit.objects.get(id=audit.id).settings.get("spent", {})
+    return found
 
 
 def keep_response(*, audit: Audit, draft: services.Draft) -> None:

@@ -283,7 +283,7 @@ def task(response: Response, user: User, role: Role, *, adjudicate: bool = False
         "answer": response.answer,
         "text": response.text,
         "repairs": response.repairs,
-        "provenance": {name: told for name, told in response.provenance.items() if name != "deletion"},
+        "provenance": {name: told for name, told in response.provenance.items() if not name.startswith("deletion")},
         "package": _package(package, len(claims)),
         "claims": claims,
         "steps": {claim: len(ids) for claim, ids in view.steps.items()},
@@ -297,7 +297,8 @@ def task(response: Response, user: User, role: Role, *, adjudicate: bool = False
     }
     if view.everything:
         row |= {"correct": response.correct, "key": response.key, "ratings": view.ratings}
-        row["deletion"] = response.provenance.get("deletion")
+        tested = response.provenance.get("deletion")
+        row["deletion"] = tested and {"spent": response.provenance.get("deletion_spent", {})} | tested
     return row
 
 

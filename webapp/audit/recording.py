@@ -7,6 +7,7 @@ first, as deletions do; a response that went with its video is said by `Gone`.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -174,11 +175,19 @@ def keep_response(*, response_id: UUID) -> None:
 
 
 def keep_deletion(*, response_id: UUID, record: Mapping[str, Any]) -> None:
-    """Keep what came of asking again with the evidence hidden; of a finished audit nothing changes. Raises Gone."""
+    """Keep what came of asking again with the evidence hidden. Raises Gone."""
     with _of(response_id) as response:
-        if response.audit.state == Audit.State.OPEN:
-            response.provenance = {**response.provenance, "deletion": dict(record)}
-            response.save(update_fields=["provenance"])
+        response.provenance = {**response.provenance, "deletion": dict(record)}
+        response.save(update_fields=["provenance"])
+
+
+def keep_spent(spent: Mapping[str, float], *, response_id: UUID) -> None:
+    """Add what asking again cost, whatever comes of it. Raises Gone."""
+    with _of(response_id) as response:
+        total = Counter(response.provenance.get("deletion_spent", {}))
+        total.update(spent)
+        response.provenance = {**response.provenance, "deletion_spent": dict(total)}
+        response.save(update_fields=["provenance"])
 
 
 def fail_response(*, response_id: UUID, error: str, raw: str = "") -> None:

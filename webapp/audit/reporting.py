@@ -111,6 +111,7 @@ def about(audit: Audit) -> Row:
         "raters": audit.raters,
         "source": audit.source,
         "notes": [*audit.notes, *beyond(list(dropped_of(audit)))],
+        **({"responses_cost": audit.settings["spent"]} if audit.settings.get("spent") else {}),
         **({"deletion_test": spent(audit)} if audit.settings.get("deletion") else {}),
     }
 
@@ -121,12 +122,15 @@ def dropped_of(audit: Audit) -> Iterable[int]:
 
 
 def spent(audit: Audit) -> Row:
-    """What the deletion test cost: sums over its responses, and which models answered."""
+    """What the deletion test cost, also where nothing came of it: sums over its responses, and which models answered.
+
+    Records of before costs were kept beside them hold their own.
+    """
     total: Counter[str] = Counter()
     models = set()
-    told = Response.objects.filter(audit=audit, provenance__has_key="deletion")
-    for record in told.values_list("provenance__deletion", flat=True).iterator():
-        total.update((record or {}).get("spent", {}))
+    told = Response.objects.filter(audit=audit, provenance__has_any_keys=["deletion", "deletion_spent"])
+    for record, cost in told.values_list("provenance__deletion", "provenance__deletion_spent").iterator():
+        total.update(cost or (record or {}).get("spent", {}))
         if "changed" in (record or {}):
             models.add(record["decides"]["asker"].get("model", record["decides"]["asker"]["name"]))
     return {"models": sorted(models), **{name: total[name] for name in sorted(total)}}

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
@@ -59,20 +59,32 @@ def respond(attempt: Attempt) -> None:
                 counts["gone"] += 1
                 continue
             try:
-                answer(attempt, audit, one, model)
+                with paid(audit, model):
+                    answer(attempt, audit, one, model)
                 counts["answered"], broken = counts["answered"] + 1, 0
             except BrokenReply:
                 counts["broken"], broken = counts["broken"] + 1, broken + 1
                 if broken >= BROKEN:
                     raise
-        spent = model.spent()
     attempt.progress("respond", 1.0)
 
-    def write() -> None:
+    def write() -> dict[str, Any]:
         if audit.responses.exists():
             services.request_audit(audit=audit, user=attempt.job.created_by)
+        return {"spent": producing.spent(audit)}
 
-    attempt.finish(counts | {"spent": spent}, write)
+    attempt.finish(counts, write)
+
+
+@contextmanager
+def paid(audit: Audit, model: Answerer) -> Iterator[None]:
+    """Keep what is asked in here costs, also where nothing comes of it."""
+    before = model.spent()
+    try:
+        yield
+    finally:
+        cost = {name: value - before.get(name, 0) for name, value in model.spent().items()}
+        producing.keep_spent(audit=audit, spent={name: value for name, value in cost.items() if value})
 
 
 def answerer(by: str, stop: Callable[[], None]) -> Answerer:

@@ -255,6 +255,14 @@ def test_it_counts_tokens_and_cost() -> None:
     assert (spent.tokens_in, spent.tokens_out) == (3000, 150) and spent.cost == pytest.approx(0.01125)
 
 
+def test_what_failed_in_the_end_is_counted_and_what_was_paid_before_it_stays() -> None:
+    with Server([says(RIGHT), fails(400)]) as server, Endpoint(server.config()) as endpoint:
+        endpoint.ask([user(words("Count."))], Count, name="count")
+        with pytest.raises(EndpointError):
+            endpoint.ask([user(words("Count."))], Count, name="count")
+        assert (endpoint.spent.calls, endpoint.spent.failed, endpoint.spent.tokens_in) == (1, 1, 100)
+
+
 def test_without_prices_or_usage_nothing_is_made_up() -> None:
     with Server([says(RIGHT, tokens=None)]) as server:
         _, endpoint = ask(server)

@@ -116,7 +116,7 @@ def test_an_open_audit_is_for_reviewers_and_a_finished_one_for_everybody(
     rated: Scene, people: SimpleNamespace, as_user: Any
 ) -> None:
     viewer = as_user(people.vera)
-    assert viewer.get(f"{API}/projects/one/audits").json() == {"audits": []}
+    assert viewer.get(f"{API}/projects/one/audits").json() == {"audits": [], "importing": []}
     one = f"{API}/audit/responses/{rated.response.id}"
     assert [viewer.get(a).status_code for a in (f"{API}/audits/{rated.audit.id}", one, f"{one}/masks")] == [403] * 3
     Audit.objects.update(state="finished")
