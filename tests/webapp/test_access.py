@@ -333,7 +333,22 @@ def place(people: SimpleNamespace, video: Any) -> dict[str, Any]:
         **bench(people, video),
         **audit(people, video),
         **evaluation(people),
+        **training(people),
     }
+
+
+def training(people: SimpleNamespace) -> dict[str, Any]:
+    """A draft on a snapshot, both number 1, with a rollout and a folder."""
+    from tests.browser.runs import seed
+    from webapp.runs import folders
+    from webapp.runs.models import Rollout
+
+    run = seed.make_run(seed.make_snapshot(people.one, people.alice), people.alice, state="draft")
+    seed.keep_rollout(run, 1)
+    folder = folders.run(run.id)
+    folder.mkdir(parents=True)
+    (folder / "run.json").write_text("{}")
+    return {"rollout_id": Rollout.objects.get().id}
 
 
 def evaluation(people: SimpleNamespace) -> dict[str, Any]:
