@@ -18,6 +18,7 @@ from tests.workers.scripted_grounder import make_audit, make_video
 from webapp.accounts.models import Membership, User
 from webapp.audit import agreeing, queries, rating, report_pictures, reporting, reprompting, services
 from webapp.audit.models import Audit, Claim, Grounding, MachineVerdict
+from webapp.audit.shown import has_mask
 from webapp.jobs.models import Job
 from webapp.lib import storage
 from webapp.lib.errors import Refused
@@ -65,8 +66,8 @@ def test_from_responses_to_a_report_that_opens_anywhere(video: Video) -> None:
                 differs = claim.name == "c1" and claim.response.position == 2
                 verdict = other if differs else "contradicted"
                 rating.say(
-                    claim=claim, user=user, id=uuid4(), version=None, verdict=verdict, relevance="relevant",
-                    reason="As I see it.",
+                    claim=claim, user=user, id=uuid4(), version=None, verdict=verdict,
+                    relevance="relevant" if has_mask(claim, user) else "", reason="As I see it.",
                 )  # fmt: skip
             rating.complete(response=seat.response, user=user)
     disputed = rating.disputed(audit)

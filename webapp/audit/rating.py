@@ -23,6 +23,7 @@ from webapp.accounts.models import User
 from webapp.audit.models import Audit, AuditAdjudication, Claim, HumanVerdict, MachineVerdict, Rating, Response, Verdict
 from webapp.audit.models import Relevance as Relevances
 from webapp.audit.services import need_open
+from webapp.audit.shown import has_mask
 from webapp.bench.answering import has_seen
 from webapp.bench.checks import storable
 from webapp.lib.errors import Refused, Stale
@@ -262,6 +263,8 @@ def say(
             return now
         if (now.version if now else None) != version:
             raise Stale(kind="verdict", id=str(now.id if now else id), base=version, theirs=row_of(now))
+        if relevance and (now is None or relevance != now.relevance):
+            need_mask(claim, user)
         if now is None:
             now = HumanVerdict(id=id, claim=claim, video_id=claim.response.video_id, user=user)
             _check_id(now)
@@ -274,6 +277,12 @@ def say(
         now.seconds += _seconds(seconds)
         now.save()
         return now
+
+
+def need_mask(claim: Claim, user: User | None) -> None:
+    """Raises Refused where there is no mask whose relevance somebody could judge; see `has_mask`."""
+    if not has_mask(claim, user):
+        raise Refused("This claim has no mask, so there is no relevance to judge.", "relevance")
 
 
 def _same(now: HumanVerdict, words: Mapping[str, str]) -> bool:
@@ -466,6 +475,8 @@ def adjudicate(
             raise Refused("You rated this response yourself: a third person decides.", "claim")
         if known is not None or not is_disputed(locked):
             raise Refused("Nobody disputes this claim (any more).", "claim")
+        if relevance:
+            need_mask(locked, None)
         said = AuditAdjudication(
             id=id,
             claim=locked,

@@ -15,14 +15,15 @@ from uuid import UUID
 
 from django.core.files.storage import default_storage
 from django.db import transaction
-from django.db.models import BooleanField, F, Func
+from django.db.models import F
 
 from ml.evidence.package import beyond
 from webapp.accounts.models import User
 from webapp.audit.masking import machine_masks
-from webapp.audit.models import Audit, AuditAdjudication, Claim, Grounding, MachineVerdict, MaskEdit, Package, Response
+from webapp.audit.models import Audit, AuditAdjudication, Claim, MachineVerdict, MaskEdit, Package, Response
 from webapp.audit.rating import counted
 from webapp.audit.services import live_job
+from webapp.audit.shown import shown_masks
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.lib.errors import Refused
@@ -154,7 +155,7 @@ def rows_of(audit: Audit, *, humans: bool = True, masks: bool = True, named: boo
     judged = MachineVerdict.objects.filter(claim__response__audit=audit, reprompt=None).defer("provenance")
     machine = {verdict.claim_id: verdict for verdict in judged}
     overlaps = overlaps_of(audit) if humans and masks else {}
-    seen = shown_masks(audit) if humans else set()
+    seen = shown_masks(claim__response__audit=audit) if humans else set()
     claims: dict[UUID, list[Any]] = defaultdict(list)  # with polarity and words, without the rest of their body
     split = Claim.objects.filter(response__audit=audit).defer("body").order_by("position")
     for one in split.annotate(polarity=F("body__polarity"), words=F("body__text")):
@@ -218,20 +219,6 @@ def tested(response: Response) -> Row | None:
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Masks
-
-
-def shown_masks(audit: Audit) -> set[tuple[UUID, int | None]]:
-    """(claim, None) where the machine has a mask for what a claim names, (claim, person) where it has one for this
-    person's other wording: only of such can anybody say how relevant the mask is."""
-    own = Grounding.objects.filter(claim__response__audit=audit).exclude(columns="")
-    return set(own.filter(HasMask(F("queries"))).values_list("claim", "reprompt__user"))
-
-
-class HasMask(Func):
-    """Whether one of a grounding's queries, other than a control, was found on a frame."""
-
-    template = "jsonb_path_exists(%(expressions)s, '$[*] ? (@.role != \"negative\" && @.frames.size() > 0)')"
-    output_field = BooleanField()
 
 
 def overlaps_of(audit: Audit) -> dict[UUID, float]:

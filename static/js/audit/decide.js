@@ -4,6 +4,7 @@
  */
 
 import { Topics, uuid } from "../workspace/dom.js";
+import { NO_MASK } from "./judge.js";
 
 export class Decide extends Topics {
   constructor({ store, api, judge, say, page }) {
@@ -25,6 +26,7 @@ export class Decide extends Topics {
   give(words) {
     const { claim } = this.store;
     if (claim.adjudication) return void this.say("This claim is decided.");
+    if (words.relevance && !this.store.hasMasks(claim)) return void this.say(NO_MASK);
     this.picked.set(claim.id, { ...this.of(claim), ...words });
     return void this.store.emit("verdict", claim);
   }

@@ -11,6 +11,7 @@ import { editsShown } from "./correct.js";
 import { keyOf } from "./masks.js";
 import { VERDICTS } from "./words.js";
 
+export const NO_MASK = "This claim has no mask, so there is no relevance to judge.";
 const EMPTY = { verdict: "", relevance: "", reason: "" };
 const MOST_S = 3600; // a claim that was open longer was not looked at all the time
 
@@ -40,6 +41,7 @@ export class Judge extends Topics {
     const { claim } = this.store;
     if (!claim) return;
     if (!this.store.mayRate) return void this.say(this.why, "error");
+    if (words.relevance && !this.store.hasMasks(claim)) return void this.say(NO_MASK);
     const before = this.of(claim);
     const said = { ...EMPTY, ...pick(before), ...words };
     if (Object.keys(EMPTY).every((name) => said[name] === before[name])) return;

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.webapp.audit.made import Scene
+from tests.webapp.audit.made import Scene, relevance_of
 from webapp.audit import rating
 from webapp.audit.models import Audit
 
@@ -27,8 +27,8 @@ def rated(scene: Scene, people: SimpleNamespace) -> Scene:
     rating.next_response(audit=scene.audit, user=people.cora)
     for claim in scene.claims:
         rating.say(
-            claim=claim, user=people.cora, id=uuid4(), version=None, verdict="mask_wrong", relevance="partly",
-            reason=SECRET,
+            claim=claim, user=people.cora, id=uuid4(), version=None, verdict="mask_wrong",
+            relevance=relevance_of(claim), reason=SECRET,
         )  # fmt: skip
     wanted = masking.Wanted(uuid4(), "phrase-1", 1, 125, "delete")
     masking.edit(claim=scene.claims[0], user=people.cora, id=uuid4(), kind="delete", edits=[wanted])
@@ -90,7 +90,9 @@ def test_only_a_third_person_sees_what_raters_said_and_only_once_they_are_done(
     third = as_user(people.alice)
     assert third.get(address).status_code == 403  # one of two is done
     for claim in rated.claims:
-        rating.say(claim=claim, user=people.rita, id=uuid4(), version=None, verdict="supported", relevance="partly")
+        rating.say(
+            claim=claim, user=people.rita, id=uuid4(), version=None, verdict="supported", relevance=relevance_of(claim)
+        )
     rating.complete(response=rated.response, user=people.rita)
     assert as_user(people.rita).get(address).status_code == 403
     task = third.get(address).json()

@@ -10,7 +10,7 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from tests.webapp.audit.made import Scene, make_audit
+from tests.webapp.audit.made import Scene, make_audit, relevance_of
 from webapp.audit import rating, services
 from webapp.audit.models import Audit, HumanVerdict, Rating
 from webapp.lib.errors import Refused, Stale
@@ -22,7 +22,7 @@ def say(scene: Scene, user: Any, *words: str, complete: bool = True) -> None:
     """Take the next response and give these verdicts to its claims, in their order."""
     assert rating.next_response(audit=scene.audit, user=user) is not None
     for claim, verdict in zip(scene.claims, words, strict=True):
-        rating.say(claim=claim, user=user, id=uuid4(), version=None, verdict=verdict, relevance="relevant")
+        rating.say(claim=claim, user=user, id=uuid4(), version=None, verdict=verdict, relevance=relevance_of(claim))
     if complete:
         rating.complete(response=scene.response, user=user)
 

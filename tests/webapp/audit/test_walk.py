@@ -9,7 +9,7 @@ from uuid import uuid4
 
 import pytest
 
-from tests.webapp.audit.made import Scene, make_scene
+from tests.webapp.audit.made import Scene, make_scene, relevance_of
 from webapp.audit import masking, rating, recording, reprompting
 
 pytestmark = pytest.mark.django_db
@@ -57,8 +57,8 @@ def test_what_a_rater_says_changes_nothing_that_others_read(people: SimpleNamesp
     before = {key: read(client, key[1]) for key, client in walk.items()}
     for claim in scene.claims:
         rating.say(
-            claim=claim, user=people.rita, id=uuid4(), version=None, verdict="mask_wrong", relevance="partly",
-            reason="The arm is not there.",
+            claim=claim, user=people.rita, id=uuid4(), version=None, verdict="mask_wrong",
+            relevance=relevance_of(claim), reason="The arm is not there.",
         )  # fmt: skip
     rating.reveal(claim=scene.claims[0], user=people.rita)
     wanted = masking.Wanted(uuid4(), "phrase-1", 1, 125, "delete")
