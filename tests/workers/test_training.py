@@ -54,7 +54,7 @@ def do(run: TrainingRun) -> Job:
     assert run.job is not None
     attempt.run(str(run.job_id), "here@elsewhere", training.work, training.tidy)
     run.refresh_from_db()
-    return Job.objects.get(id=run.job_id)
+    return job_of(run)
 
 
 def meanwhile(act: Callable[[], None], when: Callable[[], bool]) -> threading.Thread:
@@ -76,6 +76,12 @@ def meanwhile(act: Callable[[], None], when: Callable[[], bool]) -> threading.Th
 
 def at_step(run: TrainingRun, step: int) -> Callable[[], bool]:
     return lambda: TrainingRun.objects.filter(id=run.id, step__gte=step).exists()
+
+
+def job_of(run: TrainingRun) -> Job:
+    job = TrainingRun.objects.get(id=run.id).job
+    assert job is not None
+    return job
 
 
 def steps(run: TrainingRun) -> list[int]:
@@ -220,7 +226,7 @@ def test_a_cancelled_job_ends_the_training_at_once_and_the_run_can_go_on(project
 
     def cancel() -> None:
         asked.append(time.monotonic())
-        jobs.cancel(job=Job.objects.get(id=run.job_id), user=None)
+        jobs.cancel(job=job_of(run), user=None)
 
     thread = meanwhile(cancel, at_step(run, 7))
     job = do(run)

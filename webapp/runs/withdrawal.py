@@ -101,8 +101,9 @@ def erase_rows(folder: Path, gone: set[str]) -> None:
 
 
 def erase_rollouts(folder: Path, gone: set[str]) -> None:
-    """Of a run: its rollouts about these rows, and the log, which may quote them. A running process is being ended."""
+    """Of a run: its rollouts about these rows, frames it decoded, and the log, which may quote rows."""
     folders.drop_lines(folder / "rollouts.jsonl", gone, "row")
+    folders.remove(folder / "frames")
     (folder / "log.txt").unlink(missing_ok=True)
 
 

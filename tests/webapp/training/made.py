@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
+from pathlib import Path
 from typing import Any
 
-from ml.training.rows import Clip, Event, TrainingRow, build_row
+from django.db import transaction
+
+from ml.training.rows import Clip, Event, TrainingRow, build_row, stream
+from ml.training.snapshot import facts_of
 from tests.webapp.factories import make_video
 from webapp.bench.models import Question
 from webapp.library.models import Project, Video
 from webapp.runs import folders, services
 from webapp.runs.models import DatasetSnapshot, SnapshotItem, TrainingRun
+from webapp.runs.recording import Origin, keep_snapshot
 
 MODEL = "tiny"
 
@@ -84,6 +90,23 @@ def snapshot(
             split=one.split, row=kept,
         )  # fmt: skip
     write_files(made, rows, facts)
+    return made
+
+
+def adopted(project: Project, folder: Path) -> DatasetSnapshot:
+    """A snapshot of the database from a folder that `ml.training.snapshot` built; all of it is of one video."""
+    facts = facts_of(folder)
+    made = DatasetSnapshot.objects.create(
+        project=project, number=services.next_number(project=project, kind="snapshot"), name=facts["name"],
+        state="ready", hash=facts["hash"], facts=facts,
+    )  # fmt: skip
+    video = make_video(project, name=f"all of snapshot {made.number}.mp4")
+    rows = [build_row(one) for one in stream(folder)]
+    origins = {row["id"]: Origin(None, 1, video.id, None) for row in rows}
+    with transaction.atomic():
+        keep_snapshot(snapshot_id=made.id, facts=facts, rows=rows, origins=origins)
+    shutil.copytree(folder, folders.snapshot(made.id))
+    made.refresh_from_db()
     return made
 
 
