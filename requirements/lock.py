@@ -15,6 +15,9 @@ HERE = Path(__file__).resolve().parent
 EXTRAS = {"run": "embedded,perception", "dev": "dev", "ml": "ml"}
 # needed by Python 3.11.0 to 3.11.2 only (redis), so a newer one does not resolve it
 EXTRA_LINES = {"run": ['async-timeout==5.0.1; python_full_version < "3.11.3"']}
+# deepspeed asks for the build tool of this name, whose Python package would overwrite that of django-ninja; only its
+# program is needed, and only where an operator is compiled on a GPU machine: from the system (ninja-build)
+LEFT_OUT = {"ninja"}
 BUILD = ["setuptools==80.9.0", "pip==26.3"]  # setuptools builds the editable install without a second environment
 
 
@@ -28,8 +31,7 @@ def resolve(extras: str, pins: Path | None) -> dict[str, str]:
     items = [item["metadata"] for item in json.loads(said.stdout)["install"]]
     # without a build's own mark (torch 2.13.0+cpu): each machine takes the build that fits it
     found = {item["name"]: item["version"].partition("+")[0] for item in items}
-    found.pop("sightline")
-    return found
+    return {name: version for name, version in found.items() if name not in {"sightline", *LEFT_OUT}}
 
 
 def write(name: str, found: dict[str, str]) -> None:

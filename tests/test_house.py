@@ -6,6 +6,7 @@ import ast
 import re
 import subprocess
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -123,12 +124,17 @@ def name_of(line: str) -> str:
     return re.split(r"[\[=<>;]", line)[0].strip().lower().replace("_", "-")
 
 
-def test_there_is_exactly_one_opencv() -> None:
-    """All OpenCV wheels share one folder and overwrite each other without a warning."""
+def test_no_two_packages_overwrite_each_other() -> None:
+    """All OpenCV wheels share one folder, and the build tool ninja has the module of django-ninja: whichever is installed
+    last wins, without a warning."""
     from importlib.metadata import distributions
 
-    found = {d.metadata["Name"].lower() for d in distributions() if "opencv" in (d.metadata["Name"] or "").lower()}
-    assert found == {"opencv-python-headless"}
+    owners: dict[str, set[str]] = defaultdict(set)
+    for package in distributions():
+        for file in package.files or ():
+            if file.suffix == ".py" and ".." not in file.parts:
+                owners[str(file)].add(package.metadata["Name"])
+    assert {file: names for file, names in owners.items() if len(names) > 1} == {}
 
 
 @pytest.mark.parametrize("path", [*modules("ml"), *modules("workers")], ids=named)
