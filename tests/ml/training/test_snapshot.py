@@ -40,7 +40,7 @@ def projects(draw: st.DrawFn) -> list[TrainingRow]:
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(projects(), st.floats(0, 0.9), st.integers(0, 5), st.randoms(use_true_random=False))
 def test_a_recording_is_in_one_split_whatever_the_order_of_the_rows(
     rows: list[TrainingRow], share: float, seed: int, order: random.Random
