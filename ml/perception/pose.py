@@ -12,21 +12,20 @@ one skeleton. (MoveNet as a further fallback found 3 more of 85 poses for 26 ms 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ml.perception.anchors import anchors, decode, sigmoid
-from ml.perception.geometry import crop, eye_angle, middle, patch_matrix, size, transform
+from ml.perception.anchors import anchors, decode
+from ml.perception.geometry import crop, eye_angle, middle, size, transform
+from ml.perception.placed import PIXELS, POINTS, Placed
 from ml.perception.protocols import Array, Face, Image, Patch, Pose, Roi
 from ml.perception.session import Session
 from ml.weights import cache
 
-PIXELS, DETECTOR_PIXELS, POINTS = 256, 224, 33
+DETECTOR_PIXELS = 224
 MARKS, MASK = ("Identity_2", "Identity_3"), "Identity_1"  # outputs: points and flag; mask
 FLAG, DETECTOR_SCORE = 0.5, 0.3
 FACE_HEIGHTS = (8.0, 10.0)  # size of a crop in face heights, at least and at most
@@ -63,28 +62,6 @@ def is_own(pose: Pose, box: Array, face: Face | None) -> bool:
     x, y = pose.points[SHOULDERS, :2].mean(0)
     width, height = size(box)
     return bool(box[0] - 0.1 * width < x < box[2] + 0.1 * width and box[1] - 0.1 * height < y < box[3])
-
-
-@dataclass(frozen=True, eq=False)
-class Placed:
-    """A pose as the model says it, in the crop it was found in: `marks` float32[33, 4] (x, y, z, visibility logit; crop
-    pixels), the flag, the crop."""
-
-    marks: NDArray[np.float32]
-    flag: float
-    roi: Roi
-
-    @property
-    def matrix(self) -> Array:
-        """2x3, from the crop's pixels to the picture's."""
-        return patch_matrix(self.roi, PIXELS)
-
-    @property
-    def pose(self) -> Pose:
-        """In picture pixels."""
-        marks = self.marks.astype(np.float64)
-        depth = marks[:, 2] * self.roi[1] / PIXELS
-        return Pose(np.c_[transform(self.matrix, marks[:, :2]), sigmoid(marks[:, 3]), depth], self.flag)
 
 
 class BlazePose:

@@ -18,6 +18,7 @@ from ml.media.index import FrameIndex
 
 if TYPE_CHECKING:
     from ml.evidence.grounding.protocol import Masks
+    from ml.perception.placed import Placed
 
 Array = NDArray[Any]  # floating point
 Image = NDArray[Any]  # uint8, h x w x 3, BGR
@@ -128,6 +129,9 @@ class FaceEmbedder(Backend, Protocol):
 class PoseEstimator(Backend, Protocol):
     def pose(self, bgr: Image, box: Array, face: Face | None) -> Pose | None:
         """The pose of the person with this box and face; None rather than somebody else's."""
+
+    def placed(self, bgr: Image, box: Array, face: Face | None) -> Placed | None:
+        """The same as the model says it, in its crop."""
 
 
 class HandFinder(Backend, Protocol):

@@ -32,6 +32,7 @@ from ml.perception import registry
 from ml.perception.masks.masker import Masker
 from ml.perception.masks.run import make
 from ml.perception.pipeline import Options, perceive
+from ml.perception.sightings import FILE as SIGHTINGS
 from ml.progress import Progress
 from ml.weights.cache import MissingWeights
 
@@ -114,7 +115,7 @@ def run(video: Path, out: Path, options: Options, progress: Progress, *, masks: 
         make(
             video=video, index=index, shots=[(shot["start"], shot["end"]) for shot in result["shots"]],
             samples=out / "samples.parquet", out=out, work=work, sha256=result["video"]["sha256"],
-            weights=options.weights, progress=progress,
+            weights=options.weights, sightings=out / SIGHTINGS, progress=progress,
         )  # fmt: skip
         shutil.rmtree(work, ignore_errors=True)  # not there where all was done before
     return result

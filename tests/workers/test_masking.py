@@ -49,7 +49,9 @@ class Scripted:
     def describe() -> dict[str, Any]:
         return {"name": "scripted", "version": "3", "weights": {}, "settings": {"least": 0.5}}
 
-    def look(self, bgr: Any, frame: int, persons: Any, body: Any, face: Any, score: Any = None) -> Masks:
+    def look(
+        self, bgr: Any, frame: int, persons: Any, body: Any, face: Any, score: Any = None, known: Any = None
+    ) -> Masks:
         Scripted.looks.append(frame)
         Scripted.during()
         counts = [packed.of_box(box, SIZE) for box in body.tolist()]

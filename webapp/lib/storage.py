@@ -37,6 +37,16 @@ def local(name: str) -> Iterator[Path]:
         yield copy
 
 
+@contextmanager
+def local_if_there(name: str) -> Iterator[Path | None]:
+    """As `local`; None where there is no such file."""
+    if not default_storage.exists(name):
+        yield None
+        return
+    with local(name) as path:
+        yield path
+
+
 def put(path: Path, name: str, *, link: bool = False) -> None:
     """Store a local file under a name, replacing what is there; on the same disk it appears in one step.
 

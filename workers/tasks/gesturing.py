@@ -6,6 +6,7 @@ accepted meanwhile, who is where may be another matter altogether: everything is
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,7 @@ def look(attempt: Attempt, video: Video, spans: dict[int, list[tuple[int, int, i
     from ml.perception.gestures import registry
     from ml.perception.gestures.protocol import Footage
     from ml.perception.gestures.run import detect, people_of
+    from ml.perception.sightings import FILE as SIGHTINGS
 
     run_row, name = video.run, attempt.job.parameters["detector"]
     if run_row is None or video.blob is None or not video.has_pixels:
@@ -69,15 +71,18 @@ def look(attempt: Attempt, video: Video, spans: dict[int, list[tuple[int, int, i
         storage.local(video.blob.original) as path,
         storage.local(f"{video.blob.folder}/frames.npz") as frames,
         storage.local(f"{run_row.folder}/samples.parquet") as samples,
+        storage.local_if_there(f"{run_row.folder}/{SIGHTINGS}") as sightings,
     ):
         index = FrameIndex.load(frames)
         footage = Footage(path, index, video.width, video.height, shots, people_of(samples, spans))
         found = detect(
             footage=footage, detector=detector, work=attempt.folder / "gestures", sha256=video.blob.sha256,
-            progress=attempt.progress,
+            sightings=sightings, progress=attempt.progress,
         )  # fmt: skip
     folder = attempt.folder / "result"
     folder.mkdir(exist_ok=True)
+    if (made := attempt.folder / "gestures" / SIGHTINGS).exists():  # what the masks need not look for again
+        shutil.copyfile(made, folder / SIGHTINGS)
     write_json(folder / f"gestures-{name}.json", found)
     with (attempt.folder / RUNS).open("a") as said:
         said.write(f"{run_row.id}\n")

@@ -56,6 +56,7 @@ def look(attempt: Attempt, video: Video, wanted: Run) -> dict[str, Any]:
     from ml.media import masks as packed
     from ml.media.index import FrameIndex
     from ml.perception.masks.run import FILE, make
+    from ml.perception.sightings import FILE as SIGHTINGS
 
     assert video.blob is not None
     folder = attempt.folder / f"result-{wanted.id}"
@@ -64,6 +65,7 @@ def look(attempt: Attempt, video: Video, wanted: Run) -> dict[str, Any]:
         storage.local(video.blob.original) as path,
         storage.local(f"{video.blob.folder}/frames.npz") as frames,
         storage.local(f"{wanted.folder}/samples.parquet") as samples,
+        storage.local_if_there(f"{wanted.folder}/{SIGHTINGS}") as sightings,
     ):
         about = make(
             video=path,
@@ -73,6 +75,7 @@ def look(attempt: Attempt, video: Video, wanted: Run) -> dict[str, Any]:
             out=folder,
             work=attempt.folder / f"masks-{wanted.id}",
             sha256=video.blob.sha256,
+            sightings=sightings,
             progress=attempt.progress,
         )
     masks = packed.read(folder / FILE)

@@ -10,6 +10,7 @@ file and prints what each stage cost, a line each. Continues after an interrupti
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import sys
 from pathlib import Path
@@ -20,10 +21,11 @@ from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
 from ml.media.errors import MediaError
-from ml.media.files import write_json
+from ml.media.files import write_json, write_whole
 from ml.perception.gestures import registry
 from ml.perception.gestures.run import detect, footage_of
 from ml.perception.run import BAD_INPUT, NO_WEIGHTS, STOPPED, bars_for, index_of
+from ml.perception.sightings import FILE as SIGHTINGS
 from ml.progress import Progress
 from ml.weights import cache
 from ml.weights.cache import MissingWeights
@@ -70,7 +72,11 @@ def find(video: Path, run: Path, name: str, out: Path, progress: Progress) -> di
     if cache.sha256(video) != sha256:
         raise ValueError(f"The run in {run} is of another video than {video}.")
     work = out.with_name(f"{out.name}.work")
-    found = detect(footage=footage, detector=detector, work=work, sha256=sha256, progress=progress)
+    found = detect(
+        footage=footage, detector=detector, work=work, sha256=sha256, sightings=run / SIGHTINGS, progress=progress
+    )
+    if (work / SIGHTINGS).exists() and os.access(run, os.W_OK):  # for the masks; a run may also be read only
+        write_whole(run / SIGHTINGS, (work / SIGHTINGS).read_bytes())
     write_json(out, found)
     shutil.rmtree(work)
     return found

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -36,6 +37,7 @@ from ml.perception.gestures.candidates import Arms, Stretch
 from ml.perception.gestures.look import Eyes, Seen, Wanted, laid_out, look_at
 from ml.perception.gestures.protocol import Footage, Found, Gesture, Share
 from ml.perception.gestures.window import Array
+from ml.perception.sightings import SUFFIX, Sightings
 
 COARSE, FINE = 2.0, 10.0  # looks per second
 PIECE_S = 60.0
@@ -71,6 +73,7 @@ class Rules:
         found = Found()
         start, end = footage.shots[shot]
         arms = self._coarse(footage, shot, work, found, lambda share: progress(COARSE_SHARE * share))
+        footage = above(footage, sorted(work.glob(f"coarse-*{SUFFIX}")))  # every fifth fine look is a coarse one
         zeroed = footage.index.seconds
         todo = candidates.stretches(arms, float(zeroed[start]), float(zeroed[end]))
         found.counts["stretches"] = len(todo)
@@ -99,8 +102,11 @@ class Rules:
 
             account = path.with_suffix(".json")
             if not account.exists():
-                seen, spent = self._see(footage, piece, lambda _: Wanted(), report)
+                noting = above(footage)
+                seen, spent = self._see(noting, piece, lambda _: Wanted(), report)
                 candidates.arms_in(laid_out(seen, footage)).save(path)
+                if noting.known is not None:
+                    noting.known.save(path.with_suffix(SUFFIX))
                 write_json(account, {"looks": len(piece), "spent": spent})
             add(found, "coarse", json.loads(account.read_text()))
         return Arms.load(paths)
@@ -119,7 +125,7 @@ class Rules:
             def wanted(k: int) -> Wanted:
                 return Wanted(persons, hands=True, objects=k % OBJECTS_EVERY == 0)
 
-            seen, spent = self._see(footage, mine, wanted, lambda done: progress(done / len(mine)))
+            seen, spent = self._see(above(footage), mine, wanted, lambda done: progress(done / len(mine)))
             following = frames[frames > mine[-1]]
             began = time.process_time()
             result = rules.find(laid_out(seen, footage), end=int(following[0]) if len(following) else end)
@@ -142,6 +148,16 @@ class Rules:
                 spent[kind] = spent.get(kind, 0.0) + seconds
         spent["decode and rest"] = max(0.0, time.process_time() - began - sum(spent.values()))
         return seen, spent
+
+
+def above(footage: Footage, parts: Sequence[Path] = ()) -> Footage:
+    """The footage with what is in `parts` added to what is known of it; what is seen from here on is noted apart."""
+    if footage.known is None:
+        return footage
+    known = Sightings(footage.known.about, footage.known)
+    for part in parts:
+        known.take(Sightings.load(part, known.about))
+    return replace(footage, known=known)
 
 
 def constants(module: Any) -> dict[str, Any]:

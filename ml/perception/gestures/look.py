@@ -37,6 +37,7 @@ from ml.perception.gestures.window import (
 from ml.perception.hands import Owner, has_hand, owner
 from ml.perception.matching import assign_faces
 from ml.perception.protocols import Detection, Face, FaceDetector, Hand, Image, ObjectDetector, Pose, PoseEstimator
+from ml.perception.sightings import Sightings
 
 BACKENDS = ("blazepose", "hands", "centerface", "nanodet")
 REACH_FRAMES_S = 0.75  # how far from a frame the samples of a person may lie
@@ -86,13 +87,14 @@ class Eyes:
         persons = sorted(boxes)
         body = np.array([boxes[p] for p in persons]).reshape(-1, 4)
         spent: dict[str, float] = {}
+        known = Sightings({}) if footage.known is None else footage.known
         with timed(spent, "faces"):
-            faces = self._faces.detect(bgr) if persons else []
+            faces = known.faces(bgr, frame, self._faces.detect) if persons else []
             mine = own_faces(faces, body)
         closer = near(persons, body, wanted.persons)
         with timed(spent, "poses"):
             poses = [
-                self._pose.pose(bgr, box, face) if person in closer else None
+                self._pose_of(bgr, frame, box, face, known) if person in closer else None
                 for person, box, face in zip(persons, body, mine, strict=True)
             ]
         shown = np.array([np.full(4, np.nan) if f is None else f.box for f in mine]).reshape(-1, 4)
@@ -104,6 +106,10 @@ class Eyes:
             with timed(spent, "objects"):
                 seen.objects = [d for d in self._objects.detect(bgr, OBJECT_SCORE) if d.name != "person"]
         return seen
+
+    def _pose_of(self, bgr: Image, frame: int, box: Array, face: Face | None, known: Sightings) -> Pose | None:
+        placed = known.pose(bgr, frame, box, face, lambda: self._pose.placed(bgr, box, face))
+        return None if placed is None else placed.pose
 
     def _hands_of(self, bgr: Image, seen: Seen, wanted: Wanted) -> dict[tuple[int, int], tuple[Hand, bool]]:
         """Hands of raised arms: at the pose's wrist, else one that the palm detector finds around it."""

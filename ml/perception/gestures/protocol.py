@@ -11,13 +11,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ml.media.index import FrameIndex
 from ml.social.event import GESTURES
+
+if TYPE_CHECKING:
+    from ml.perception.sightings import Sightings
 
 TARGET_KINDS = ("person", "object", "location")
 HANDS = ("left", "right", "unsure")  # the initiator's own left and right
@@ -116,7 +119,8 @@ class People:
 
 @dataclass(frozen=True, eq=False)
 class Footage:
-    """One video with its people. `width` and `height`: of the upright picture; `shots`: half-open spans of frames."""
+    """One video with its people. `width` and `height`: of the upright picture; `shots`: half-open spans of frames;
+    `known`: what was seen on its frames, to be asked first and added to."""
 
     video: Path
     index: FrameIndex
@@ -124,6 +128,7 @@ class Footage:
     height: int
     shots: list[tuple[int, int]]
     people: People
+    known: Sightings | None = None
 
 
 @dataclass
@@ -157,6 +162,7 @@ class GestureDetector(Protocol):
     def detect(self, footage: Footage, shot: int, *, work: Path, progress: Share) -> Found:
         """The gestures that begin and end in `footage.shots[shot]`, sorted by start.
 
-        `work` is a folder of this shot that survives an interruption; it is removed when the shot is done. `progress`
-        is called at least once per second of work. Raises MediaError when the video cannot be read.
+        `work` is a folder of this shot that survives an interruption; it is removed when the shot is done, but for
+        files `*.sightings.npz`, which are for other stages. `progress` is called at least once per second of work.
+        Raises MediaError when the video cannot be read.
         """

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from ml.media.files import sweep, write_json
 from ml.media.index import FrameIndex
+from ml.perception import sightings as seen
 from ml.perception.gestures import registry
 from ml.perception.gestures.protocol import Footage, Found, Gesture, GestureDetector, People
 from ml.progress import Progress, silent
@@ -30,12 +31,14 @@ def detect(
     detector: GestureDetector,
     work: Path,
     sha256: str,
+    sightings: Path | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """All gestures of a video, as `gestures.json` holds them: see `result`.
 
-    Raises MediaError, and what `progress` raises; the work folder then keeps the finished shots. Whoever stored the
-    result removes it.
+    `sightings` is the file of that name beside the run's samples, which need not exist; where something was seen that
+    is not in it, the work folder has another one to be put in its place. Raises MediaError, and what `progress` raises;
+    the work folder then keeps the finished shots. Whoever stored the result removes it.
     """
     plan = {
         "video": {"sha256": sha256, "frames": footage.index.frames},
@@ -44,6 +47,8 @@ def detect(
         "people": fingerprint(footage.people),
     }
     prepare(work, plan)
+    about = seen.about(sha256, footage.index.frames)
+    footage = replace(footage, known=seen.Sightings.load(sightings, about))
     frames, before = footage.index.frames, 0
     for number, (start, end) in enumerate(footage.shots):
         path = work / f"shot-{number:05d}.json"
@@ -55,10 +60,16 @@ def detect(
                 progress("gestures", min(1.0, (start + done * length) / frames))
 
             found = detector.detect(footage, number, work=folder, progress=share)
+            for part in folder.glob(f"*{seen.SUFFIX}"):
+                part.replace(work / f"{folder.name}-{part.name}")
             write_json(path, {**asdict(found), "gestures": [g.row() for g in found.gestures]})
             shutil.rmtree(folder)
         before += end - start
         progress("gestures", before / frames)
+    assert footage.known is not None
+    both = seen.joined(about, footage.known, work.glob(f"shot-*{seen.SUFFIX}"))
+    if both is not None:
+        both.save(work / seen.FILE)
     return result(work, plan)
 
 

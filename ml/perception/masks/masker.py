@@ -16,7 +16,9 @@ from ml.perception.geometry import ious, transform
 from ml.perception.masks import labels
 from ml.perception.masks.selfie import rough_skeleton
 from ml.perception.matching import assign_faces
+from ml.perception.placed import Placed
 from ml.perception.protocols import Array, Face, Image, Patch
+from ml.perception.sightings import Sightings
 from ml.weights import cache
 from ml.weights.manifest import MODELS
 
@@ -56,16 +58,19 @@ class Masker:
                 cache.find(model, weights)
 
     def look(
-        self, bgr: Image, frame: int, persons: Array, body: Array, face: Array, score: Array | None = None
-    ) -> Masks:
+        self, bgr: Image, frame: int, persons: Array, body: Array, face: Array, score: Array | None = None,
+        known: Sightings | None = None,
+    ) -> Masks:  # fmt: skip
         """Masks of one picture. `persons` int[P] become objects and persons; `body`, `face` P x 4 in [0, 1], NaN where
-        no face is known; `score` float[P] of the detections becomes the tracker score. Who gets no pixel is left out.
+        no face is known; `score` float[P] of the detections becomes the tracker score; `known` is asked first and added
+        to. Who gets no pixel is left out.
         """
+        seen = Sightings({}) if known is None else known
         height, width = bgr.shape[:2]
         scale = np.array([width, height, width, height])
         boxes = np.clip(body, 0, 1) * scale
-        found = own_faces(self._faces.detect(bgr) if len(persons) else [], face * scale, boxes)
-        outlines = [self._outline(bgr, box, own) for box, own in zip(boxes, found, strict=True)]
+        found = own_faces(seen.faces(bgr, frame, self._faces.detect) if len(persons) else [], face * scale, boxes)
+        outlines = [self._outline(bgr, frame, box, own, seen) for box, own in zip(boxes, found, strict=True)]
         picture, sure = labels.labels(outlines, height, width)
         rows = [k for k in range(len(persons)) if (picture == k + 1).any()]
         counts = [packed.encode(picture == k + 1) for k in rows]
@@ -86,13 +91,25 @@ class Masker:
             counts=counts,
         )
 
-    def _outline(self, bgr: Image, box: Array, face: Face | None) -> labels.Outline:
+    def _outline(self, bgr: Image, frame: int, box: Array, face: Face | None, seen: Sightings) -> labels.Outline:
         own = None if face is None else face.box
-        posed = self._pose.outlined(bgr, box, face)
-        skeleton = rough_skeleton(box, own) if posed is None else posed[0].pose.points[:, :2]
-        if posed is not None and (own is None or share_of(posed[1], own) > COVERED):
-            return labels.Outline(box, own, skeleton, posed[1])
-        return labels.Outline(box, own, skeleton, self._selfie.outline(bgr, box))
+        patch: Patch | None = None
+
+        def find() -> Placed | None:
+            nonlocal patch
+            found = self._pose.outlined(bgr, box, face)
+            if found is None:
+                return None
+            patch = found[1]
+            return found[0]
+
+        posed = seen.pose(bgr, frame, box, face, find)
+        if posed is None:
+            return labels.Outline(box, own, rough_skeleton(box, own), self._selfie.outline(bgr, box))
+        patch = self._pose.outline(bgr, posed) if patch is None else patch
+        if own is not None and share_of(patch, own) <= COVERED:
+            patch = self._selfie.outline(bgr, box)
+        return labels.Outline(box, own, posed.pose.points[:, :2], patch)
 
 
 def share_of(patch: Patch, face: Array) -> float:

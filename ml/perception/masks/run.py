@@ -28,6 +28,7 @@ from ml.media import masks as packed
 from ml.media.decode import read_frames
 from ml.media.files import write_json
 from ml.media.index import FrameIndex
+from ml.perception import sightings as seen
 from ml.perception.gestures.run import prepare, renamed
 from ml.perception.masks.masker import LONGEST, Masker
 from ml.perception.protocols import Array, Image
@@ -81,11 +82,13 @@ def make(
     work: Path,
     sha256: str,
     weights: Path | None = None,
+    sightings: Path | None = None,
     progress: Progress = silent,
 ) -> dict[str, Any]:
     """Write masks.parquet and masks.json into `out`; returns what masks.json holds: {"v", "video", "masker", "size"
     (height, width), "seconds" (of processors), "counts": {"frames", "masks", "persons", "without"}, "notes"}. What is
-    there already, of the same input, is left as it is.
+    there already, of the same input, is left as it is. `sightings` is the file of that name beside the samples, which
+    need not exist; where something was seen that is not in it, another one is written into `out`.
 
     Raises MissingWeights, MediaError, and what `progress` raises; the work folder then keeps the finished pieces. It is
     the caller's to remove.
@@ -102,6 +105,8 @@ def make(
     prepare(work, {**about, "shots": [list(shot) for shot in shots]})
     pieces, done = split(np.unique(known.frame), shots), 0
     total = sum(len(piece) for piece in pieces)
+    of = seen.about(sha256, index.frames)
+    earlier = seen.Sightings.load(sightings, of)
     parts = []
     for number, frames in enumerate(pieces):
         path = work / f"piece-{number:05d}.parquet"
@@ -110,7 +115,9 @@ def make(
             def report(count: int, before: int = done) -> None:
                 progress("masks", (before + count) / total)
 
-            masks, seconds = look_at(masker, video, index, known, frames, report)
+            noting = seen.Sightings(of, earlier)
+            masks, seconds = look_at(masker, video, index, known, frames, report, noting)
+            noting.save(path.with_suffix(seen.SUFFIX))
             packed.write(path, masks, {"seconds": seconds})
         done += len(frames)
         progress("masks", done / max(total, 1))
@@ -129,6 +136,9 @@ def make(
         },
         "notes": ["Masks are approximate: people who overlap strongly trade patches of limbs."],
     }  # fmt: skip
+    both = seen.joined(of, earlier, work.glob(f"piece-*{seen.SUFFIX}"))
+    if both is not None:
+        both.save(out / seen.FILE)
     packed.write(out / FILE, masks, about)
     write_json(out / ABOUT, result)
     return result
@@ -156,13 +166,15 @@ def look_at(
     known: Samples,
     frames: NDArray[np.int64],
     report: Callable[[int], None],
+    noting: seen.Sightings | None = None,
 ) -> tuple[Masks, float]:
     """The masks on some frames (ascending), and the processor seconds of looking. `report` is called with the number of
-    frames done, and may raise."""
+    frames done, and may raise; `noting` is asked first what is seen there, and added to."""
 
     def look(number: int, bgr: Image) -> tuple[Masks, float]:
         start, rows = time.thread_time(), known.on(number)
-        found = masker.look(bgr, number, known.track[rows], known.body[rows], known.face[rows], known.score[rows])
+        columns = (known.track[rows], known.body[rows], known.face[rows], known.score[rows])
+        found = masker.look(bgr, number, *columns, noting)
         return found, time.thread_time() - start
 
     parts, seconds = [], 0.0
