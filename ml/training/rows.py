@@ -187,7 +187,7 @@ def parse_row(tree: Any, place: str = "") -> TrainingRow:
         reasoning=_text(row, "reasoning", at),
         events=tuple(parse_event(one, f"{at}gt_events[{n}]") for n, one in enumerate(events)),
         visible=None if seen is None else _persons(seen, f"{at}visible_persons"),
-        clip=_clip(read_as.member(row, "clip", place), f"{at}clip"),
+        clip=_clip(read_as.member(row, "clip", place or "the row"), f"{at}clip"),
         video_name=_text(video, "name", f"{at}video."),
         video_sha256=_text(video, "sha256", f"{at}video."),
         provenance=dict(read_as.mapping(row.get("provenance", {}), f"{at}provenance")),
@@ -267,7 +267,7 @@ def _persons(tree: Any, place: str) -> tuple[int, ...]:
 
 
 def _text(tree: Mapping[str, Any], name: str, at: str) -> str:
-    return read_as.text(read_as.member(tree, name, at.rstrip(".")), f"{at}{name}")
+    return read_as.text(read_as.member(tree, name, at.rstrip(".") or "the row"), f"{at}{name}")
 
 
 def _only(tree: Mapping[str, Any], known: Iterable[str], place: str) -> None:
