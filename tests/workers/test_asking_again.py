@@ -11,12 +11,18 @@ from typing import Any
 
 import cv2
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from ml.endpoint import Config
 from ml.evidence import deletion
 from ml.evidence.grounding import registry
 from ml.evidence.grounding.registry import About
+from ml.media import clips
+from ml.media.decode import read_frames
+from ml.media.index import FrameIndex
+from ml.questions.clip import ClipClock
 from tests.ml.endpoint.server import KEY, Answer, Server, says
 from tests.workers import filmed
 from webapp.accounts.models import User
@@ -24,14 +30,20 @@ from webapp.accounts.permissions import Role
 from webapp.audit import forms, producing, queries, reporting, services
 from webapp.audit.models import Audit, Claim, MachineVerdict, Response
 from webapp.audit.services import Draft, create_audit
+from webapp.bench.clips import appearances
+from webapp.bench.models import Bench
+from webapp.bench.services import bench_of
 from webapp.jobs.models import Job
+from webapp.lib import storage
 from webapp.lib.errors import Refused
 from webapp.library.models import Project, Video
 from workers.attempt import run
 from workers.tasks import audit_reporting, auditing
+from workers.tasks.clipping import tracks
 
 RESTS = "Person 0 is visible at 1.0 s."  # whom the answer names
 NOT = "Person 1 feels sad."
+FACE, BESIDE = (slice(142, 164), slice(74, 86)), (slice(142, 164), slice(150, 170))  # of person 0, and no face
 
 
 @pytest.fixture
@@ -58,11 +70,11 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Any], Server]]
         server.__exit__(None, None, None)
 
 
-def make(video: Video, *texts: str, deletion: bool = True) -> Audit:
+def make(video: Video, *texts: str, deletion: bool = True, rendering: str = "tags") -> Audit:
     people = {str(person.number): str(person.id) for person in video.persons.all()}
     drafts = [
         Draft(
-            video=video, start=0, end=100, rendering="tags", model="m", text=text, digest=f"{n:064d}", answer="A",
+            video=video, start=0, end=100, rendering=rendering, model="m", text=text, digest=f"{n:064d}", answer="A",
             person_map=people, asked="Who?", options=["Person 0", "Person 1"], letters=["A"], key=["A"], correct=True,
         )
         for n, text in enumerate(texts)
@@ -153,3 +165,57 @@ def test_without_an_endpoint_no_audit_is_made_and_without_the_wish_nobody_is_ask
     assert make(video, RESTS).settings["deletion"] is True  # wished for later: the same audit, asked now
     do(audit)
     assert len(server.asked) == 1  # the script is over: it fails, but it was asked
+
+
+@pytest.mark.parametrize(("rendering", "blur"), [("tags", False), ("tags", True), ("grasp", True), ("clean", True)])
+def test_pictures_are_those_of_the_clip_with_its_tags_and_blurred_faces(
+    video: Video, served: Callable[[Any], Server], tmp_path: Path, rendering: str, blur: bool
+) -> None:
+    """Held against the clip itself, cut as raters get it; a "grasp" clip bears a stamp besides, at the top."""
+    Bench.objects.filter(project=bench_of(video.project).project).update(blur_faces=blur)
+    lower_faces(video)
+    server = served([says({"answer": "A"})] * 3)
+    assert do(make(video, RESTS, rendering=rendering)).state == "done" and len(server.asked) == 3
+    record = Response.objects.get().provenance["deletion"]
+    assert record["decides"]["shown"] == "clip" and record["changed"] is False
+
+    shown = pictures(server.asked[0])
+    told = [part["text"] for part in server.asked[0]["messages"][1]["content"] if part["type"] == "text"]
+    clip, clock = pictures_of_clip(video, tmp_path / "clip", rendering, blur)
+    bare, _ = pictures_of_clip(video, tmp_path / "bare", "clean", False)
+    below = slice(40, None)
+    for k, frame in enumerate(record["decides"]["frames"]):
+        position = int(np.searchsorted(clock.frame, frame, side="right")) - 1
+        assert told[k] == f"{clock.clip_seconds(frame):.1f} s"
+        if clock.frame[position] == frame:
+            assert np.abs(shown[k] - clip[position])[below].mean() < 4
+        off = np.abs(shown[k] - bare[frame])
+        assert rendering == "clean" or off[below].max() > 60  # tags are drawn
+        assert (off[FACE].mean() > 15) == blur and off[BESIDE].mean() < 5  # of 0 to 255
+
+
+def lower_faces(video: Video) -> None:
+    """Put the faces of the run where the picture has something to blur: at the stripes below."""
+    assert video.run is not None
+    path = storage.local_path(f"{video.run.folder}/samples.parquet")
+    assert path is not None
+    table = pq.read_table(path)
+    for name, value in (("face_y1", 0.75), ("face_y2", 0.95)):
+        at = table.schema.get_field_index(name)
+        table = table.set_column(
+            at, table.schema.field(at), pa.array(np.full(len(table), value), table.schema.types[at])
+        )
+    pq.write_table(table, path)
+
+
+def pictures_of_clip(video: Video, out: Path, rendering: str, blur: bool) -> tuple[list[Any], ClipClock]:
+    """The pictures of the clip [0, 100) as it is cut for raters, by position, and its clock."""
+    assert video.blob is not None
+    who = appearances(video, 0, 100)
+    with storage.local(video.blob.original) as source, storage.local(f"{video.blob.folder}/frames.npz") as times:
+        index = FrameIndex.load(times)
+        people = tracks(video, {"seen_by": who.run, "tracklets": who.tracklets}, index)
+        clips.cut(source, index, 0, 100, rendering, out, tracks=people, person_map=who.tags, blur=blur)
+    own = clips.plan(index, 0, 100, rendering).index
+    found = [np.asarray(one, float) for _, one in read_frames(out / "clip.mp4", own, np.arange(own.frames))]
+    return found, ClipClock.load(out / "frames.npz")
