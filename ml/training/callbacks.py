@@ -11,10 +11,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from transformers import TrainerCallback
-
+from ml import torchside
 from ml.training import folder
 from ml.training.session import CannotTrain, Session
+
+torch, _transformers = torchside.load("Training")
+TrainerCallback: Any = _transformers.TrainerCallback
 
 Lines = Callable[[], list[dict[str, Any]]]
 DRIFT_STEPS = 5  # logged steps whose mean length later ones are held against
@@ -32,7 +34,7 @@ class Recorder(TrainerCallback):
         self.lengths: list[float] = []  # of the first logged steps
         self.seconds: list[float] = []  # of the steps since the last line of metrics
         self.began = 0.0
-        self.tokens: float | None = None  # seen up to the last line of metrics
+        self.tokens = 0.0  # seen up to the last line of metrics
         self.logged_at = 0.0
 
     def attach(self, trainer: Any) -> None:
@@ -42,6 +44,10 @@ class Recorder(TrainerCallback):
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.logged_at = time.monotonic()
+        if self.session.resumed_from is not None:
+            self.tokens = self.session.folder.tokens(self.session.resumed_from)
+            if self.session.config.stage != "grpo":  # TRL's GRPO keeps its count in the checkpoint, its SFT does not
+                self.trainer._total_train_tokens = self.tokens
         if not self.session.main:
             return
         for line in folder.read_lines(self.session.folder.metrics)[:DRIFT_STEPS]:
@@ -78,7 +84,7 @@ class Recorder(TrainerCallback):
     def on_save(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self.trainer.accelerator.wait_for_everyone()  # each process has written its part
         if self.session.main:
-            self.session.folder.complete(state.global_step)
+            self.session.folder.complete(state.global_step, self._seen(state))
             self.session.folder.rotate(self.session.config.run.keep_checkpoints)
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -96,14 +102,16 @@ class Recorder(TrainerCallback):
             folder.append(self.session.folder.rollouts, ({"step": state.global_step} | line for line in lines))
         self.session.tell("running", state.global_step, state.max_steps)
 
+    def _seen(self, state: Any) -> float:
+        """Tokens seen so far, over all processes."""
+        grpo = self.session.config.stage == "grpo"
+        return float(state.num_input_tokens_seen if grpo else self.trainer._total_train_tokens)
+
     def _write_metrics(self, state: Any, logs: Mapping[str, Any]) -> None:
         values = {name: number(value) for name, value in logs.items() if number(value) is not None or value is None}
-        now, tokens = time.monotonic(), values.get("num_tokens")
+        now, tokens = time.monotonic(), self._seen(state)
         values["step_time"] = sum(self.seconds) / max(1, len(self.seconds))
-        if tokens is not None:
-            values["tokens_per_second"] = (tokens - (self.tokens or 0.0)) / max(1e-9, now - self.logged_at)
-            if self.tokens is None and self.session.resumed_from:
-                values["tokens_per_second"] = None  # how many there were before is not known
+        values["tokens_per_second"] = (tokens - self.tokens) / max(1e-9, now - self.logged_at)
         self.tokens, self.logged_at, self.seconds = tokens, now, []
         self._drift(values)
         line = {"step": state.global_step, "max_steps": state.max_steps, "time": time.time(), "values": values}
@@ -129,8 +137,6 @@ class Recorder(TrainerCallback):
         wanted = session.stop_asked or (session.main and session.folder.stop.exists())
         if session.world == 1:
             return wanted
-        import torch
-
         told = torch.tensor([int(wanted)], device=self.trainer.accelerator.device)
         return bool(self.trainer.accelerator.reduce(told, reduction="sum").item())
 

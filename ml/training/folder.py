@@ -121,13 +121,18 @@ class RunFolder:
     def newest(self) -> int | None:
         return max(self.steps(), default=None)
 
-    def complete(self, step: int) -> None:
-        """Mark a checkpoint as whole, once all that it holds has reached the disk."""
+    def complete(self, step: int, tokens: float = 0.0) -> None:
+        """Mark a checkpoint as whole, once all that it holds has reached the disk. `tokens`: seen up to it."""
         folder = self.step_folder(step)
         for path in folder.rglob("*"):
             if path.is_file():
                 _sync(path)
-        write_json(folder / COMPLETE, {"step": step, "time": time.time()})
+        write_json(folder / COMPLETE, {"step": step, "time": time.time(), "tokens": tokens})
+
+    def tokens(self, step: int) -> float:
+        """How many tokens a run had seen at a complete checkpoint."""
+        told = jsonfields.load((self.step_folder(step) / COMPLETE).read_bytes())
+        return float(told["tokens"])
 
     def drop(self, step: int) -> None:
         """Delete a checkpoint; what is left of a deletion that was cut short counts as no checkpoint."""

@@ -7,6 +7,7 @@ otherwise; `model.precision` says what they are computed in.
 from __future__ import annotations
 
 import shutil
+import warnings
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,8 @@ def prepare(session: Session) -> Any:
     if session.config.model.threads:
         torch.set_num_threads(session.config.model.threads)
     transformers.utils.logging.disable_progress_bar()
+    for module in ("torch.distributed", "transformers.modeling_utils"):  # what they tell each other
+        warnings.filterwarnings("ignore", category=FutureWarning, module=module)
     if session.config.train.parallel == "zero2" and on_cpu(session.config):
         import deepspeed
 

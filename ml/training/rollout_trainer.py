@@ -8,16 +8,18 @@ advantages; both are private there, so the pin in pyproject.toml and the tests o
 from __future__ import annotations
 
 from collections import deque
+from importlib import import_module
 from typing import Any
 
-import torch
-from accelerate.utils import broadcast_object_list, gather_object
-from trl import GRPOTrainer
-
+from ml import torchside
 from ml.rewards.comparative import Judge
 from ml.training import ordering, rollouts
 from ml.training.advantages import released
 from ml.training.session import Session
+
+torch, _ = torchside.load("Training")
+shared = import_module("accelerate.utils")
+GRPOTrainer: Any = import_module("trl").GRPOTrainer
 
 
 class RolloutTrainer(GRPOTrainer):
@@ -33,8 +35,8 @@ class RolloutTrainer(GRPOTrainer):
             session.config,
             self.completions,
             judge=judge,
-            gather=gather_object,
-            scatter=lambda values: broadcast_object_list([values])[0],
+            gather=shared.gather_object,
+            scatter=lambda values: shared.broadcast_object_list([values])[0],
             rank=session.rank,
         )
         told["args"].reward_weights = weights
@@ -67,7 +69,7 @@ class RolloutTrainer(GRPOTrainer):
             (id, row.completion, len(tokens), tokens[-1] not in ends)
             for id, row, tokens in zip(ids, self.completions.of(ids, completions), completion_ids_list, strict=True)
         ]
-        self._scored = rewards, gather_object(mine)
+        self._scored = rewards, shared.gather_object(mine)
         return rewards
 
     def _generate_and_score_completions(self, inputs: Any) -> Any:
