@@ -30,6 +30,7 @@ from webapp.runs.evaluation_values import (
     READING_WORDS,
     TOO_FEW,
     Tree,
+    grounded,
     measured,
 )
 from webapp.runs.leaderboard import MOST_ROWS, controls_of, model_key
@@ -43,19 +44,22 @@ BY_WORDS = {
     "source": "Split",
     "kind": "Kind of answer",
 }
+ORDERS = {"group": GROUPS, "difficulty": DIFFICULTIES, "category": tuple(CATEGORIES)}  # else by name
 
 
 def tables_of(results: Tree) -> list[dict[str, Any]]:
     """Its tables as the page shows them: overall first, then by group, category, ..."""
     found = [{"by": "all", "words": "All items", "rows": [_line("all", results["overall"])]}]
     for by, words in BY_WORDS.items():
-        rows = results["tables"].get(by, [])
-        if by in ("group", "difficulty"):
-            order = GROUPS if by == "group" else DIFFICULTIES
-            rows = sorted(rows, key=lambda row: order.index(row["name"]) if row["name"] in order else len(order))
+        rows = _in_order(by, results["tables"].get(by, []))
         if len(rows) > 1 or by in ("group", "category"):
             found.append({"by": by, "words": words, "rows": [_line(by, row) for row in rows]})
     return [table for table in found if table["rows"]]
+
+
+def _in_order(by: str, rows: Iterable[Tree]) -> list[Tree]:
+    order = ORDERS.get(by, ())
+    return sorted(rows, key=lambda row: order.index(row["name"]) if row["name"] in order else len(order))
 
 
 def _line(by: str, row: Tree) -> dict[str, Any]:
@@ -70,6 +74,33 @@ def _line(by: str, row: Tree) -> dict[str, Any]:
         "videos": row["videos"],
         "left": [(row[state], state) for state in ("unanswered", "error", "missing") if row[state]],
     }
+
+
+def titles_of(results: Tree, controls: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """What each part of the page finds, in a few words; where there is too little, what it is about."""
+    strict, lenient = (measured(results["overall"], name) for name in ("strict", "lenient"))
+    groups = [(row["name"], measured(row)) for row in results["tables"].get("group", [])]
+    known = sorted(((told.value, name, told.shown) for name, told in groups if told.value is not None and not told.few))
+    blind = next((one["measured"] for one in controls if one["control"] == "text-only"), None)
+    named = grounded(results)
+    found = {
+        "tables": "Accuracy by the released reading",
+        "readings": "How strictly replies are read",
+        "controls": "What is left when something is taken away",
+        "grounded": "Whom the reasoning names",
+    }
+    if len(known) > 1 and known[0][2] != known[-1][2]:
+        (_, worst, least), (_, best, most) = known[0], known[-1]
+        found["tables"] = f"Best on {best} items ({most} %), worst on {worst} ({least} %)"
+    if not strict.few and strict.value is not None:
+        same = strict.shown == lenient.shown
+        words = f"Read strictly it scores {strict.shown} %, leniently {lenient.shown} %"
+        found["readings"] = f"Read strictly or leniently it scores {strict.shown} %" if same else words
+    if blind and not blind.few:
+        found["controls"] = f"Without any picture it is right on {blind.shown} %"
+    if named and not named.few:
+        found["grounded"] = f"{named.shown} % of those whom it names take part"
+    return found
 
 
 def others_of(one: Evaluation) -> list[Evaluation]:
@@ -116,7 +147,9 @@ def comparison(one: Evaluation, other: Evaluation) -> dict[str, Any]:
     return {
         "sentence": compare.sentence(head, first, second),
         "readings": [_difference(READING_WORDS[name], told[name]) for name in READINGS],
-        "categories": [_difference(category_words(row["name"]), row) for row in head["categories"]],
+        "categories": [
+            _difference(category_words(row["name"]), row) for row in _in_order("category", head["categories"])
+        ],
         "n": head["n"],
         "left_out": head["left_out"],
         "first": first,
@@ -133,7 +166,7 @@ def category_words(name: str) -> str:
 def _difference(words: str, row: Tree) -> dict[str, Any]:
     told = row["difference"]
     few = row["n"] < LEAST
-    shown = "–" if told["value"] is None or few else f"{100 * told['value']:+.1f}"
+    shown = "–" if told["value"] is None or few else f"{100 * told['value']:+.1f}".replace("+0.0", "0.0")
     span = ""
     if not few and told["low"] is not None:
         span = f"{100 * told['low']:+.1f} to {100 * told['high']:+.1f}"

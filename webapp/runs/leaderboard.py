@@ -245,7 +245,7 @@ def marks(one: Evaluation, out: Tree, seen: int = 0) -> list[str]:
     if counted.get("retired", 0):
         told.append(f"Without {_items(counted['retired'])} retired from the release.")
     if seen:
-        told.append(f"Was trained on {_items(seen)} of this release: its accuracy says little.")
+        told.append(f"Was trained on {_items(seen)} of this release, which its accuracy counts.")
     if one.run is not None and one.run.withdrawn:
         told.append("The model was trained on a video that was withdrawn since.")
     limit = one.settings.get("limit")
@@ -335,18 +335,13 @@ def relation(points: Sequence[Tree], what: str) -> tuple[str, float | None]:
 
 
 def published_rows() -> list[dict[str, Any]]:
-    """What others reported for GRASP-Bench, in per cent, by column of the table."""
+    """What others reported for GRASP-Bench, in per cent by column of the table, under each source and its state."""
     columns = {"overall": "accuracy", **{name: name for name in GROUPS}}
-    return [
-        {
-            "model": row.model,
-            "cells": {columns[name]: value for name, value in row.values.items()},
-            "source": row.source,
-            "state": row.state,
-            "verified": row.state == published.VERIFIED,
-        }
-        for row in (*published.GRASP, *published.GRASP_MORE)
-    ]
+    found: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
+    for row in (*published.GRASP, *published.GRASP_MORE):
+        cells = {columns[name]: value for name, value in row.values.items()}
+        found[row.source, row.state].append({"model": row.model, "cells": cells})
+    return [{"source": source, "state": state, "rows": rows} for (source, state), rows in found.items()]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -373,10 +368,10 @@ def exported(found: Board) -> list[dict[str, Any]]:
                 }
             )
     for told in published_rows():
-        values = {name: round(value / 100, 4) for name, value in told["cells"].items()}
-        lines.append(
-            {"source": f"{told['source']}; {told['state']}", "bench": "GRASP-Bench", "model": told["model"]} | values
-        )
+        for row in told["rows"]:
+            values = {name: round(value / 100, 4) for name, value in row["cells"].items()}
+            source = f"{told['source']}; {told['state']}"
+            lines.append({"source": source, "bench": "GRASP-Bench", "model": row["model"]} | values)
     return lines
 
 

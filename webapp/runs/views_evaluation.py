@@ -197,6 +197,7 @@ def _shown(found: Evaluation) -> dict[str, Any]:
         for row in table["rows"]:
             row["chart"] = pictures.whisker(row["measured"])
     overall = results["overall"]
+    controls = items_of.same_model(found, others)
     seen = queries.seen_of_release(found.run, found.release) if found.run and found.release else 0
     return {
         "overall": measured(overall),
@@ -224,7 +225,8 @@ def _shown(found: Evaluation) -> dict[str, Any]:
         "scatter": pictures.scatter(points, title) if rho is not None else "",
         "scatter_title": title,
         "others": others,
-        "controls": [one | {"chart": pictures.whisker(one["measured"])} for one in items_of.same_model(found, others)],
+        "controls": [one | {"chart": pictures.whisker(one["measured"])} for one in controls],
+        "titles": items_of.titles_of(results, controls),
     }
 
 
@@ -259,7 +261,7 @@ def facts(found: Evaluation) -> list[tuple[str, Any]]:
         "Prompt": results.get("prompt", "") if found.model_kind != "predictions" else "",
         "Benchmark": bench_facts.get("sha256", ""),
         "Seed": str(asked["seed"]),
-        "Asked at": results.get("asked", results.get("finished", "")),
+        "Asked at": results.get("asked", results.get("finished", ""))[:16].replace("T", " "),
         "Versions": ", ".join(f"{name} {model[name]}" for name in ("torch", "transformers") if name in model),
     }
     return [(what, value) for what, value in told.items() if value]

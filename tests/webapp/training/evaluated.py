@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.db import transaction
+
 from ml.evaluation import folder
 from ml.evaluation.bench import Bench, Item
 from ml.evaluation.models import MISSING, Reply
@@ -106,6 +108,7 @@ def evaluate(
     found = folder.evaluate(bench=bench_of(release), model=Said(name, replies), out=out, settings={}, name=name)
     out_of_it = evaluating.standing(release.id)
     results = found | {"points": points(out / "items.jsonl")}
-    evaluating.keep(evaluation_id=made.id, results=results, out=out_of_it)
+    with transaction.atomic():
+        evaluating.keep(evaluation_id=made.id, results=results, out=out_of_it)
     made.refresh_from_db()
     return made

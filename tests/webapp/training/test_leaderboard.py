@@ -147,7 +147,7 @@ def test_items_that_were_retired_or_trained_on_are_said(people: SimpleNamespace,
     release.items.filter(position=3).update(retired=timezone.now(), retired_why="mirror")
     assert board(people).rows[0].marks == [
         "Still counts 1 item retired since; it is counted again without it.",
-        "Was trained on 1 item of this release: its accuracy says little.",
+        "Was trained on 1 item of this release, which its accuracy counts.",
         "Asked at most 5 items of the release.",
     ]
 
@@ -195,7 +195,7 @@ def test_the_paired_test_counts_the_same_items(people: SimpleNamespace, release:
         "On 12 questions, a alone is right on 6, b alone on 3 (McNemar, exact: p = 0.51)"
     )
     few = [(row["words"], row["p"], row["shown"]) for row in told["categories"]]
-    assert few == [("Gesture type", "too few to say", "–"), ("Mutual gaze", "too few to say", "–")]
+    assert few == [("Mutual gaze", "too few to say", "–"), ("Gesture type", "too few to say", "–")]
     assert evaluation_items.comparison(b, a)["readings"][1]["shown"] == "-25.0"
 
 
