@@ -16,6 +16,7 @@ from ml.training import configs
 
 PREFIX = "set."
 WEIGHTS = "rewards.weights"
+OVERLONG = "overlong"  # no reward of the registry: what the trainer takes off long answers, at weight 1
 OPEN = ("train", "rewards")
 
 
@@ -111,6 +112,8 @@ def weights(plain: Mapping[str, Any], overrides: Mapping[str, Any], errors: Mapp
 
 def meaning(reward: str) -> str:
     """What a reward gives, in its first sentence."""
+    if reward == OVERLONG:
+        return "Penalty on an answer that comes near the most tokens allowed."
     found = registry.REWARDS.get(registry.ALIASES.get(reward, reward))
     if found is None or not found.__doc__:
         return "Compares the answers to one prompt; needs a judge." if reward in registry.GROUPED else ""

@@ -60,7 +60,9 @@ def _drafted(request: HttpRequest, project: Project, draft: TrainingRun | None) 
     if wants_part(request):
         return page(request, "runs/settings.html", settings_of(stage, preset, overrides, errors), project=project)
     given = (request.POST,) if request.method == "POST" else ()
-    form = forms.RunForm(project, stage, *given, fixed=draft is not None, initial=initial(draft, preset))
+    form = forms.RunForm(
+        project, stage, *given, fixed=draft is not None, initial=initial(draft, preset, request.GET.get("snapshot", ""))
+    )
     if request.method == "POST" and form.is_valid() and not errors:
         try:
             made = _kept(request, project, draft, stage, form.wanted() | {"overrides": overrides})
@@ -94,9 +96,9 @@ def chosen(word: str, offered: Any, default: str) -> str:
     return word if word in offered else default
 
 
-def initial(draft: TrainingRun | None, preset: str) -> dict[str, Any]:
+def initial(draft: TrainingRun | None, preset: str, snapshot: str) -> dict[str, Any]:
     if draft is None:
-        return {"preset": preset}
+        return {"preset": preset, "snapshot": snapshot}
     start = f"run:{draft.parent.number}" if draft.parent else f"model:{draft.base_model}"
     return {
         "name": draft.name,

@@ -20,6 +20,7 @@ from webapp.bench.charts import bar
 from webapp.runs import explaining, queries
 from webapp.runs.access import run_by_number
 from webapp.runs.models import Rollout, SnapshotItem, TrainingRun
+from webapp.runs.run_settings import OVERLONG
 from webapp.runs.views import head, whole
 
 SORT_WORDS = {"disagreement": "Most disputed first", "step": "Newest step first"}
@@ -66,14 +67,15 @@ def words(category: str) -> str:
 def weights_of(found: TrainingRun) -> dict[str, float]:
     """The weights that the run's rewards have; {} where it names none."""
     told = found.config.get("rewards", {})
-    return dict(told.get("weights") or registry.PRESETS.get(told.get("preset", ""), {}))
+    weights = dict(told.get("weights") or registry.PRESETS.get(told.get("preset", ""), {}))
+    return weights | {OVERLONG: 1.0} if weights else {}
 
 
 def summary(rollout: Rollout, weights: dict[str, float]) -> dict[str, Any]:
     """A rollout in the list: its answers' totals as bars, from the best down."""
     totals = [explaining.total(one.get("rewards") or {}, weights) for one in rollout.completions]
     there = sorted((value for value in totals if value is not None), reverse=True)
-    most = sum(weight for weight in weights.values() if weight > 0) or 1.0
+    most = sum(weight for name, weight in weights.items() if weight > 0 and name != OVERLONG) or 1.0
     return {
         "id": rollout.id,
         "step": rollout.step,

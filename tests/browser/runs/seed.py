@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from pathlib import Path
 from typing import Any
 
 from django.db import transaction
@@ -11,6 +12,12 @@ from django.db import transaction
 from ml.rewards import registry
 from ml.rewards.rows import parse_row
 from ml.training import configs
+from ml.training.sources import sha256_of
+from tests.webapp.bench.released import accept, cut_clip
+from tests.webapp.bench.scene import make_scene
+from webapp.bench import releases
+from webapp.bench.models import Clip, Release
+from webapp.lib import storage
 from webapp.runs import recording, services
 from webapp.runs.models import DatasetSnapshot, SnapshotItem, TrainingRun
 
@@ -116,9 +123,15 @@ def completions(texts: tuple[str, ...] = TEXTS) -> list[dict[str, Any]]:
     totals = [registry.total(values, WEIGHTS) for values in scored]
     middle = sum(totals) / len(totals)
     return [
-        {"text": text, "tokens": len(text) // 4, "clipped": not text.endswith(">"), "advantage": total - middle, "rewards": values}
+        {
+            "text": text,
+            "tokens": len(text) // 4,
+            "clipped": not text.endswith(">"),
+            "advantage": total - middle,
+            "rewards": values,
+        }
         for text, values, total in zip(texts, scored, totals, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def keep_rollout(run: TrainingRun, step: int, texts: tuple[str, ...] = TEXTS, category: str = "gaze_following") -> None:
@@ -127,3 +140,25 @@ def keep_rollout(run: TrainingRun, step: int, texts: tuple[str, ...] = TEXTS, ca
         "answer": ITEM["answer"], "completions": completions(texts),
     }  # fmt: skip
     recording.keep_rollouts(run=run, lines=[line], weights=WEIGHTS)
+
+
+def make_release(project: Any, user: Any, folder: Path, recordings: int = 3, each: int = 3) -> Release:
+    """A release of accepted questions whose clips can be decoded."""
+    from tests.ml.training.samples import clip
+
+    for number in range(recordings):
+        scene = make_scene(project, user, source_recording=f"tape {number}")
+        _film(cut_clip(scene), clip(folder, number))
+        accept(scene, each)
+    made = releases.draft(project=project)
+    with transaction.atomic():
+        return releases.keep(made=made, user=user, id=Release().id)
+
+
+def _film(row: Clip, file: Path) -> None:
+    """Put a real file in the place of the one that stands for a clip."""
+    target = storage.local_path(f"{row.folder}/clip.mp4")
+    assert target is not None
+    target.write_bytes(file.read_bytes())
+    row.facts |= {"sha256": sha256_of(file), "bytes": file.stat().st_size}
+    row.save(update_fields=["facts"])
