@@ -301,9 +301,14 @@ export class Chart {
     }[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    if (to === null) return void this.plot.setCursor({ left: -10, top: -10 });
+    if (to === null) return void this.#moveCursor(-10);
     const step = steps[Math.max(0, Math.min(steps.length - 1, to))];
-    if (step !== undefined) this.plot.setCursor({ left: this.plot.valToPos(step, "x"), top: HEIGHT / 3 });
+    if (step !== undefined) this.#moveCursor(this.plot.valToPos(step, "x"));
+  }
+
+  /** To `left` px of the plot, in every chart: the last argument has the others told. */
+  #moveCursor(left) {
+    this.plot.setCursor({ left, top: left < 0 ? left : HEIGHT / 3 }, true, true);
   }
 
   #toggle() {
