@@ -9,7 +9,7 @@ of one man lies on the body of another.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -171,8 +171,12 @@ class Hands:
 
     def palms(self, bgr: Image, around: Roi | None = None) -> list[Hand]:
         """The hands that the palm detector finds in one square, or on the tiles of the whole picture."""
+        return list(self.each_palm(bgr, around))
+
+    def each_palm(self, bgr: Image, around: Roi | None = None) -> Iterator[Hand]:
+        """The same one by one, each looked at when it is asked for."""
         squares = tiles(*bgr.shape[:2]) if around is None else [around]
-        return [self.landmarks(bgr, roi) for square in squares for roi in self._palms(bgr, square)]
+        return (self.landmarks(bgr, roi) for square in squares for roi in self._palms(bgr, square))
 
     def at_wrist(self, bgr: Image, pose: Pose, side: int) -> Hand | None:
         """The hand at the left (0) or right (1) wrist of a pose, in two passes; None where there is none to be seen."""

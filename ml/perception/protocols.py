@@ -6,7 +6,7 @@ are x1, y1, x2, y2; angles inside are radians. A square crop (`Roi`) is centre, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -137,6 +137,9 @@ class PoseEstimator(Backend, Protocol):
 class HandFinder(Backend, Protocol):
     def palms(self, bgr: Image, around: Roi | None = None) -> list[Hand]:
         """The hands in one square, or of the whole picture."""
+
+    def each_palm(self, bgr: Image, around: Roi | None = None) -> Iterator[Hand]:
+        """The same one by one, each looked at when it is asked for."""
 
     def at_wrist(self, bgr: Image, pose: Pose, side: int) -> Hand | None:
         """The hand at the left (0) or right (1) wrist of a pose; None where there is none to be seen."""

@@ -2,9 +2,9 @@
 
     python -m ml.perception.run VIDEO --profile embedded --rate 2 --out DIR [--no-identity] [--masks] [--workers N]
 
-Writes run.json and samples.parquet into DIR, with --masks also masks.parquet and masks.json (person masks at the gaze
-samples, see `ml.perception.masks.run`); continues there after an interruption. Exit codes: 0 done, 2 bad input,
-3 missing weights, 130 stopped by Ctrl-C; each but the first with one sentence.
+Writes run.json, samples.parquet and frames.npz (the frame index) into DIR, with --masks also masks.parquet and
+masks.json (person masks at the gaze samples, see `ml.perception.masks.run`); continues there after an interruption.
+Exit codes: 0 done, 2 bad input, 3 missing weights, 130 stopped by Ctrl-C; each but the first with one sentence.
 """
 
 from __future__ import annotations
@@ -37,6 +37,7 @@ from ml.progress import Progress
 from ml.weights.cache import MissingWeights
 
 BAD_INPUT, NO_WEIGHTS, STOPPED = 2, 3, 130
+INDEX = "frames.npz"  # in the run folder, for whoever goes on with it
 
 
 def arguments() -> argparse.ArgumentParser:
@@ -109,6 +110,7 @@ def run(video: Path, out: Path, options: Options, progress: Progress, *, masks: 
         Masker.need(options.weights)
     index = index_of(video, progress)
     out.mkdir(parents=True, exist_ok=True)
+    index.save(out / INDEX)
     result = perceive(video=video, index=index, out=out, options=options, progress=progress)
     if masks:
         work = out / "masks-work"

@@ -54,6 +54,7 @@ class Sightings:
         self._base = base
         self._faces: dict[Frame, list[Face]] = {}
         self._poses: dict[bytes, Placed | None] = {}
+        self._sizes: dict[int, tuple[int, int]] = {}
 
     def __bool__(self) -> bool:
         """Whether anything was added."""
@@ -61,12 +62,20 @@ class Sightings:
 
     def faces(self, bgr: Image, frame: int, detect: Callable[[Image], list[Face]]) -> list[Face]:
         """The faces of a frame's picture, by `detect` where they are not known."""
-        key = (frame, *bgr.shape[:2])
+        key = (frame, bgr.shape[0], bgr.shape[1])
         for layer in self._layers():
             if key in layer._faces:
                 return layer._faces[key]
         found = self._faces[key] = detect(bgr)
+        self._sizes[frame] = key[1:]
         return found
+
+    def size_of(self, frame: int) -> tuple[int, int] | None:
+        """Height and width of the picture in which the faces of a frame were seen; None where they were not."""
+        for layer in self._layers():
+            if frame in layer._sizes:
+                return layer._sizes[frame]
+        return None
 
     def pose(
         self, bgr: Image, frame: int, box: Array, face: Face | None, find: Callable[[], Placed | None]
@@ -88,6 +97,7 @@ class Sightings:
     def take(self, other: Sightings) -> None:
         """Add what another one has, without its base."""
         self._faces |= other._faces
+        self._sizes |= other._sizes
         self._poses |= other._poses
 
     def save(self, path: Path) -> None:
@@ -133,6 +143,7 @@ class Sightings:
         keys = [row.tobytes() for row in data["asked"].astype(np.float64).reshape(-1, ASKED)]
         self._poses = {k: next(found) if has else None for k, has in zip(keys, data["found"].tolist(), strict=True)}
         self._faces = faces
+        self._sizes = {number: (height, width) for number, height, width in faces}
 
 
 def question(frame: int, bgr: Image, box: Array, face: Face | None) -> bytes:

@@ -10,9 +10,12 @@ file and prints what each stage cost, a line each. Continues after an interrupti
 from __future__ import annotations
 
 import argparse
+import hashlib
+import json
 import os
 import shutil
 import sys
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +25,10 @@ from rich.progress import Progress as Bars
 
 from ml.media.errors import MediaError
 from ml.media.files import write_json, write_whole
+from ml.media.index import FrameIndex
 from ml.perception.gestures import registry
 from ml.perception.gestures.run import detect, footage_of
-from ml.perception.run import BAD_INPUT, NO_WEIGHTS, STOPPED, bars_for, index_of
+from ml.perception.run import BAD_INPUT, INDEX, NO_WEIGHTS, STOPPED, bars_for, index_of
 from ml.perception.sightings import FILE as SIGHTINGS
 from ml.progress import Progress
 from ml.weights import cache
@@ -67,7 +71,7 @@ def find(video: Path, run: Path, name: str, out: Path, progress: Progress) -> di
     detector = registry.load(name)
     if not out.parent.is_dir():
         raise ValueError(f"There is no folder {out.parent} to write {out.name} to.")
-    index = index_of(video, progress)
+    index = stored_index(run) or index_of(video, progress)
     footage, sha256 = footage_of(video, index, run)
     if cache.sha256(video) != sha256:
         raise ValueError(f"The run in {run} is of another video than {video}.")
@@ -80,6 +84,16 @@ def find(video: Path, run: Path, name: str, out: Path, progress: Progress) -> di
     write_json(out, found)
     shutil.rmtree(work)
     return found
+
+
+def stored_index(run: Path) -> FrameIndex | None:
+    """The frame index that lies in a run folder, if it is the one the run was made with."""
+    try:
+        index = FrameIndex.load(run / INDEX)
+        wanted = json.loads((run / "run.json").read_text())["parameters"]["index"]
+    except (OSError, ValueError, KeyError, TypeError, zipfile.BadZipFile):  # an older run, or none; said later
+        return None
+    return index if hashlib.sha256(index.seconds.tobytes()).hexdigest() == wanted else None
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -107,6 +108,17 @@ class Eyes:
                 seen.objects = [d for d in self._objects.detect(bgr, OBJECT_SCORE) if d.name != "person"]
         return seen
 
+    def recall(self, footage: Footage, frame: int, wanted: Wanted) -> Seen | None:
+        """What `look` would say, from what is known alone; None where something of it is not."""
+        size = None if footage.known is None else footage.known.size_of(frame)
+        if size is None or wanted.hands or wanted.objects:
+            return None
+        blank = np.broadcast_to(np.uint8(0), (*size, 3))
+        try:
+            return Memory().look(blank, footage, frame, wanted)
+        except Unknown:
+            return None
+
     def _pose_of(self, bgr: Image, frame: int, box: Array, face: Face | None, known: Sightings) -> Pose | None:
         placed = known.pose(bgr, frame, box, face, lambda: self._pose.placed(bgr, box, face))
         return None if placed is None else placed.pose
@@ -125,11 +137,27 @@ class Eyes:
             hand = self._hands.at_wrist(bgr, pose, side)
             if hand is None and HAND_M * metre(pose, seen.face[k]) >= HAND_PX:
                 wrist = pose.points[WRISTS[side], :2]
-                near = self._hands.palms(bgr, (wrist, AROUND_M * metre(pose, seen.face[k]), 0.0))
+                near = self._hands.each_palm(bgr, (wrist, AROUND_M * metre(pose, seen.face[k]), 0.0))
                 hand = next((h for h in near if has_hand([h], wrist)), None)
             if hand is not None:
                 keep(found, hand, owner(hand, seen.poses, seen.body), (k, side))
         return found
+
+
+class Unknown(Exception):
+    """Somebody would have to look at the picture."""
+
+
+class Memory(Eyes):
+    """Says what is known, and raises Unknown where a model would have to be asked."""
+
+    def __init__(self) -> None:
+        self._pose = self._faces = self._objects = self._hands = self  # type: ignore[assignment]
+
+    def detect(self, *_: Any) -> Any:
+        raise Unknown
+
+    placed = detect
 
 
 def keep(found: dict[tuple[int, int], tuple[Hand, bool]], hand: Hand, whose: Owner, arm: tuple[int, int]) -> None:
@@ -206,16 +234,18 @@ def threads() -> int:
 def look_at(
     eyes: Eyes, footage: Footage, frames: Array, wanted: Callable[[int], Wanted], report: Callable[[int], None]
 ) -> Iterator[Seen]:
-    """The frames (ascending) in order; a few are looked at at once. `wanted` is asked by position, `report` is called
-    with the number of frames done and may raise."""
+    """The frames (ascending) in order; a few are looked at at once, and only those of which not everything is known.
+    `wanted` is asked by position, `report` is called with the number of frames done and may raise."""
     waiting: deque[Future[Seen]] = deque()
+    known = [eyes.recall(footage, int(number), wanted(k)) for k, number in enumerate(frames)]
+    new = [k for k, seen in enumerate(known) if seen is None]
     with ThreadPoolExecutor(threads()) as pool:
-        pictures = enumerate(read_frames(footage.video, footage.index, frames))
-        for done in range(len(frames)):
+        pictures = zip(new, read_frames(footage.video, footage.index, frames[new]), strict=True)
+        for done, seen in enumerate(known):
             while len(waiting) <= threads() and (following := next(pictures, None)) is not None:
                 k, (number, bgr) = following
                 waiting.append(pool.submit(eyes.look, bgr, footage, number, wanted(k)))
-            yield waiting.popleft().result()
+            yield waiting.popleft().result() if seen is None else seen
             report(done + 1)
 
 

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from ml.media import masks as packed
@@ -152,6 +154,10 @@ def test_a_look_after_the_masks_asks_no_pose_model(
         patched.setattr(BlazePose, "_find", lambda *_: never())
         assert same(look(by_masks), alone)
         again = masks(by_look)
+    remembered = eyes.recall(replace(footage, known=by_masks), int(frame[0]), Wanted())
+    assert remembered is not None and same(remembered, alone)  # without the picture
+    assert eyes.recall(replace(footage, known=by_masks), int(frame[0]) + 1, Wanted()) is None
+    assert eyes.recall(replace(footage, known=by_masks), int(frame[0]), Wanted(hands=True)) is None
     assert again.counts == masks_alone.counts and again.score.tolist() == masks_alone.score.tolist()
 
 
@@ -159,8 +165,12 @@ def test_a_look_after_the_masks_asks_no_pose_model(
 def test_the_two_stages_of_a_run_in_either_order_and_interrupted(
     demo: Demo, finished: Finished, tmp_path: Path
 ) -> None:
+    """On the first two shots."""
     footage, sha256 = gesturing.footage_of(demo.path, demo.index, finished.folder)
-    detector, samples = Rules(), finished.folder / "samples.parquet"
+    footage = replace(footage, shots=footage.shots[:2])
+    detector, samples = Rules(), tmp_path / "samples.parquet"
+    rows = pq.read_table(finished.folder / "samples.parquet")
+    pq.write_table(rows.filter(pc.field("frame") < footage.shots[-1][1]), samples)
 
     class Stop(Exception):
         pass

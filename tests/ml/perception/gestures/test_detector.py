@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from fractions import Fraction
 from pathlib import Path as FilePath
@@ -43,6 +44,9 @@ class Stage:
         self.looks: list[tuple[int, Wanted]] = []
         self.rules = Rules.__new__(Rules)
         self.rules._eyes = self  # type: ignore[assignment]
+
+    def recall(self, footage: Footage, frame: int, wanted: Wanted) -> None:
+        """Nothing is known before."""
 
     def look(self, bgr: Any, footage: Footage, frame: int, wanted: Wanted) -> Seen:
         self.looks.append((frame, wanted))
@@ -239,3 +243,20 @@ def test_a_run_folder_that_is_none_is_refused(text: str, tmp_path: FilePath) -> 
     (tmp_path / "samples.parquet").write_bytes(b"")
     with pytest.raises(ValueError, match="not what a run writes"):
         run.footage_of(tmp_path / "v.mp4", index, tmp_path)
+
+
+def test_the_index_of_a_run_folder_is_taken_only_if_the_run_was_made_with_it(tmp_path: FilePath) -> None:
+    from ml.perception.gestures.__main__ import stored_index
+
+    assert stored_index(tmp_path) is None
+    index = FrameIndex(np.arange(11), Fraction(1, 30))
+    index.save(tmp_path / "frames.npz")
+    assert stored_index(tmp_path) is None
+    made_with = {"index": hashlib.sha256(index.seconds.tobytes()).hexdigest()}
+    (tmp_path / "run.json").write_text(json.dumps({"parameters": made_with}))
+    found = stored_index(tmp_path)
+    assert found is not None and found.frames == 10
+    FrameIndex(np.arange(11) * 2, Fraction(1, 30)).save(tmp_path / "frames.npz")
+    assert stored_index(tmp_path) is None
+    (tmp_path / "frames.npz").write_bytes(b"PK")
+    assert stored_index(tmp_path) is None
