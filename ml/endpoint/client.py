@@ -129,6 +129,7 @@ class Endpoint:
         self.config, self.stop = config, stop
         self.spent = Spent(cost=0.0 if config.price_in is not None or config.price_out is not None else None)
         self._sent: deque[float] = deque() if sent is None else sent
+        self._rate = threading.Lock()  # several threads may ask at once
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="endpoint", daemon=True)
         self._thread.start()
@@ -321,12 +322,13 @@ class Endpoint:
     def _keep_rate(self) -> None:
         """Wait until fewer than `per_minute` requests went out in the last minute; a rate below 1 spaces them wider."""
         most, window = max(1, int(self.config.per_minute)), 60.0 * max(1.0, 1 / self.config.per_minute)
-        while len(self._sent) >= most and (wait_s := self._sent[0] + window - time.monotonic()) > 0:
-            self._pause(wait_s)
-        while len(self._sent) >= most:
-            self._sent.popleft()
-        self.stop()
-        self._sent.append(time.monotonic())
+        with self._rate:
+            while len(self._sent) >= most and (wait_s := self._sent[0] + window - time.monotonic()) > 0:
+                self._pause(wait_s)
+            while len(self._sent) >= most:
+                self._sent.popleft()
+            self.stop()
+            self._sent.append(time.monotonic())
 
     def _patiently(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of a coroutine in the loop's thread, while this one listens to `stop`."""

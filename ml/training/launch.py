@@ -56,7 +56,8 @@ def replace_process(stage: str, config: Config, words: Sequence[str]) -> None:
     """Become the launcher of all processes. Does not return."""
     told = command(stage, config, words)
     sys.stdout.flush()
-    os.execve(told[0], told, dict(os.environ) | environment(config))
+    together = {"SIGHTLINE_DIE_WITH_PARENT": "1"}  # its processes do not outlive the launcher
+    os.execve(told[0], told, dict(os.environ) | environment(config) | together)
 
 
 def settle(config: Config) -> None:
