@@ -15,8 +15,8 @@ from webapp.runs.models import DatasetSnapshot, TrainingRun
 from webapp.runs.services import MOST_NAME
 
 STAGE_WORDS = {
-    "grpo": "GRPO: learn from rewards on answers the model gives itself",
-    "sft": "SFT: learn to write like the reasoning traces (warm-up)",
+    "grpo": "GRPO: from rewards on its own answers",
+    "sft": "SFT: a warm-up on the reasoning traces",
 }
 
 

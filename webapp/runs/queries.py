@@ -106,7 +106,7 @@ def _with_last(rows: QuerySet[TrainingRun]) -> QuerySet[TrainingRun]:
 
 def runs_of(project: Project) -> list[Row]:
     """The project's runs, newest first: one query."""
-    rows = TrainingRun.objects.filter(project=project).defer("log", "about", "config")
+    rows = TrainingRun.objects.filter(project=project).defer("log", "about")
     rows = _with_last(rows).select_related("snapshot", "parent", "job", "created_by").order_by("-number")
     return [_row(run) for run in rows[:LIMIT]]
 
@@ -354,6 +354,7 @@ def revisions_of(snapshot: DatasetSnapshot, page: int = 1, size: int = 100) -> t
             "split": one.split,
             "question": one.question.number if one.question else None,
             "question_id": str(one.question_id) if one.question_id else None,
+            "video_id": str(one.question.video_id) if one.question else None,
             "version": one.question_version,
             "release": one.release.number if one.release else None,
             "withdrawn": one.withdrawn,

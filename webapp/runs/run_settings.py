@@ -162,11 +162,12 @@ def listed(
     for one in configs.settings(stage):
         section, _, name = one.name.partition(".")
         value = config.get(section, {}).get(name)
-        found.setdefault(one.group, []).append((name.replace("_", " "), _line(value), one.name in overrides))
+        found.setdefault(one.group, []).append((name.replace("_", " "), shown(value), one.name in overrides))
     return list(found.items())
 
 
-def _line(value: Any) -> str:
+def shown(value: Any) -> str:
+    """A value as pages show it, weights of rewards in one line."""
     if isinstance(value, Mapping):
         return ", ".join(f"{name} {written(one)}" for name, one in value.items()) or "as the preset of rewards"
     return written(value)

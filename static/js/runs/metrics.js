@@ -9,13 +9,14 @@ export class Metrics {
   /** @param {string} address of the endpoint that takes ?since=STEP */
   constructor(address) {
     this.address = address;
+    this.asking = null;
+    this.again = false;
     this.clear();
   }
 
   clear() {
     this.steps = [];
     this.columns = new Map(); // name -> values, as long as `steps`
-    this.asking = null;
     this.age = (this.age ?? 0) + 1; // an answer to a question from before is dropped
   }
 
@@ -31,16 +32,26 @@ export class Metrics {
     return this.columns.get(name) ?? [];
   }
 
-  /** Ask for what came since. One question at a time. @returns {Promise<boolean>} whether anything came */
+  /**
+   * Ask for what came since. One question at a time; whoever asks meanwhile has it asked once more after that, since
+   * its answer may be from before. @returns {Promise<boolean>} whether anything came
+   */
   renew() {
-    this.asking ??= this.#ask(this.age).finally(() => (this.asking = null));
+    if (this.asking) this.again = true;
+    else this.asking = this.#ask().finally(() => (this.asking = null));
     return this.asking;
   }
 
-  async #ask(age) {
-    const { columns } = await send("GET", `${this.address}?since=${this.last}`);
-    if (age !== this.age) return false;
-    return this.join(columns);
+  async #ask() {
+    let came = false;
+    do {
+      this.again = false;
+      const { age } = this;
+      const { columns } = await send("GET", `${this.address}?since=${this.last}`);
+      if (age === this.age) came = this.join(columns) || came;
+      else this.again = true;
+    } while (this.again);
+    return came;
   }
 
   /** Put rows with a later step behind those that are here; a name that is new has no value for the steps before. */

@@ -36,9 +36,10 @@ const drawn = ({ state, attempt, sentence, preflight, may }) =>
 let shown = ""; // as it was drawn
 let attempt = Number(page.dataset.attempt);
 let version = Number(page.dataset.version);
+let job = null; // that trains it
 let waiting = null;
 
-setUpActions(address, () => version);
+setUpActions(address, () => ({ version, job }));
 
 function report(error) {
   if (error.name !== "AbortError") toast(error.message, "error");
@@ -88,6 +89,7 @@ function drawAlarms() {
 
 async function onRun(row) {
   version = row.version;
+  job = row.job?.id ?? null;
   drawHead(row);
   if (row.attempt !== attempt) {
     // an attempt that goes on from an earlier step takes back what came after it
