@@ -62,6 +62,7 @@ SOME_VERDICT = {"id": str(uuid4()), "verdict": "reject", "reason": "It makes no 
 SOME_WORD = {"id": str(uuid4()), "verdict": "supported"}
 SOME_STEP = {"id": str(uuid4()), "kind": "delete", "edits": []}
 SOME_FILLING = {"id": str(uuid4()), "query": "phrase-1", "object": 1, "frames": [120]}
+SOME_RUN = {"stage": "grpo", "snapshot": 1, "preset": "tiny-cpu", "base_model": "tiny"}
 TABLE = [
     # accounts
     Row("GET", "/login/", "anybody"),
@@ -223,6 +224,33 @@ TABLE = [
     Row("GET", "/p/<slug:slug>/evaluations/<int:number>/files/<slug:what>", "viewer"),
     Row("GET", "/p/<slug:slug>/evaluations/<int:number>/items/<slug:lines>", "curator"),
     Row("GET", f"{API}/questions/<uuid:question_id>/runs", "viewer"),
+    # training: snapshots and runs; rollouts and logs show keys
+    Row("GET", f"{API}/projects/<slug:slug>/models", "admin"),
+    Row("GET", f"{API}/projects/<slug:slug>/snapshots", "viewer"),
+    Row("POST", f"{API}/projects/<slug:slug>/snapshots", "admin", {}),
+    Row("GET", f"{API}/projects/<slug:slug>/snapshots/<int:number>", "viewer"),
+    Row("GET", f"{API}/projects/<slug:slug>/snapshots/<int:number>/items", "viewer"),
+    Row("DELETE", f"{API}/projects/<slug:slug>/snapshots/<int:number>", "admin"),
+    Row("GET", f"{API}/projects/<slug:slug>/runs", "viewer"),
+    Row("POST", f"{API}/projects/<slug:slug>/runs", "admin", SOME_RUN),
+    Row("GET", f"{API}/projects/<slug:slug>/runs/compare", "viewer"),
+    Row("PATCH", f"{API}/projects/<slug:slug>/runs/<int:number>", "admin", {"version": 1, "name": "Another"}),
+    Row("GET", f"{API}/projects/<slug:slug>/runs/<int:number>/state", "viewer"),
+    Row("GET", f"{API}/projects/<slug:slug>/runs/<int:number>/metrics", "viewer"),
+    Row("GET", f"{API}/projects/<slug:slug>/runs/<int:number>/checkpoints", "viewer"),
+    Row("GET", f"{API}/projects/<slug:slug>/runs/<int:number>/lineage", "viewer"),
+    Row("GET", f"{API}/projects/<slug:slug>/runs/<int:number>/stream", "viewer"),
+    Row("GET", f"{API}/projects/<slug:slug>/runs/<int:number>/log", "reviewer"),
+    Row("GET", f"{API}/projects/<slug:slug>/runs/<int:number>/rollouts", "reviewer"),
+    Row("GET", f"{API}/projects/<slug:slug>/runs/<int:number>/final", "admin"),
+    Row("GET", f"{API}/projects/<slug:slug>/runs/<int:number>/export", "admin"),
+    Row("POST", f"{API}/projects/<slug:slug>/runs/<int:number>/name", "admin", {"version": 1, "name": "Another"}),
+    Row("POST", f"{API}/projects/<slug:slug>/runs/<int:number>/preflight", "admin"),
+    Row("POST", f"{API}/projects/<slug:slug>/runs/<int:number>/start", "admin", {"version": 1}),
+    Row("POST", f"{API}/projects/<slug:slug>/runs/<int:number>/stop", "admin", {"version": 1}),
+    Row("POST", f"{API}/projects/<slug:slug>/runs/<int:number>/resume", "admin", {"version": 1}),
+    Row("POST", f"{API}/projects/<slug:slug>/runs/<int:number>/clone", "admin"),
+    Row("POST", f"{API}/projects/<slug:slug>/runs/<int:number>/delete", "admin", {"version": 1}),
     # tracks and events
     Row("GET", "/v/<uuid:video_id>/", "viewer"),
     Row("GET", "/p/<slug:slug>/triage/", "annotator"),

@@ -21,11 +21,10 @@ from urllib.parse import quote
 
 from django.http import StreamingHttpResponse
 
-from ml.formats import frontmatter
 from webapp.lib.errors import Refused
 from webapp.runs import folders
 from webapp.runs.models import TrainingRun
-from webapp.runs.services import check_whole
+from webapp.runs.services import check_whole, settings_file
 
 PIECE = 1 << 20
 NOTE = "sightline.json"
@@ -85,7 +84,7 @@ def _for_cluster(run: TrainingRun, folder: Path) -> Iterator[Entry]:
         "parent": run.parent.number if run.parent else None,
     }
     yield f"{top}/README.txt", words.encode()
-    yield f"{top}/config.yaml", frontmatter.dump(run.config).encode()
+    yield f"{top}/config.yaml", settings_file(run).encode()
     yield f"{top}/train.sh", SCRIPT.format(stage=run.stage).encode()
     yield f"{top}/{NOTE}", f"{json.dumps(about, indent=1)}\n".encode()
     yield from below(folder, f"{top}/snapshot")

@@ -11,11 +11,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 from uuid import UUID
 
 from django.db import transaction
 
+from ml.formats import frontmatter
 from ml.training import configs
 from webapp.accounts.models import User
 from webapp.bench import releases as bench_releases
@@ -245,6 +247,16 @@ def resolved(stage: str, preset: str, overrides: Mapping[str, Any]) -> configs.C
 def stored(config: configs.Config) -> dict[str, Any]:
     """The settings as the row keeps them, without paths."""
     return {name: value for name, value in configs.tree(config).items() if name != "paths"}
+
+
+def settings_file(run: TrainingRun) -> str:
+    """The settings of a run as a file for the training command, in the order of their sections."""
+    told = {name: run.config[name] for name in ("stage", "preset") if name in run.config}
+    for section, (shape, _) in configs.SECTIONS.items():
+        if section in run.config:
+            kept = run.config[section]
+            told[section] = {one.name: kept[one.name] for one in fields(shape) if one.name in kept}
+    return frontmatter.dump(told)
 
 
 @transaction.atomic

@@ -25,7 +25,6 @@ def look_before(task: Task, job_id: str) -> str:
 
 
 def work(attempt: Attempt) -> None:
-    from ml.formats import frontmatter
     from ml.training import configs
     from ml.training.preflight import preflight, tokenizer_of
     from ml.training.rows import read
@@ -38,7 +37,7 @@ def work(attempt: Attempt) -> None:
     services.check_whole(wanted.snapshot)
     snapshot, model = folders.snapshot(wanted.snapshot_id), start_model(wanted)
     asked = attempt.folder / ASKED
-    asked.write_text(frontmatter.dump(wanted.config))
+    asked.write_text(services.settings_file(wanted))
     config = configs.load(asked, wanted.stage)
     told = preflight(
         read(snapshot),

@@ -24,7 +24,6 @@ import psutil
 from celery import Task
 from django.db import InterfaceError, OperationalError, connection
 
-from ml.formats import frontmatter
 from ml.formats.errors import FormatError
 from ml.training import configs
 from ml.training.folder import RunFolder, State, Tail, is_held
@@ -80,7 +79,7 @@ def tidy(job: Job | None, folder: Path) -> None:
 def command(run: TrainingRun, folder: RunFolder) -> list[str]:
     """The training command; its settings are those of the row, written beside the run."""
     asked = folder.path / folders.ASKED
-    folders.write(asked, frontmatter.dump(run.config))
+    folders.write(asked, services.settings_file(run))
     return [
         sys.executable, "-m", f"ml.training.{run.stage}", "--config", str(asked),
         "--snapshot", str(folders.snapshot(run.snapshot_id)), "--model", str(start_model(run)),
