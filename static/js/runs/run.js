@@ -68,6 +68,7 @@ async function drawMetrics(again = false) {
   const rest = page.querySelector("#rest");
   if (rest) rest.hidden = page.querySelector("#charts-rest").children.length === 0;
   drawAlarms();
+  if (page.dataset.ready !== "all") performance.mark("run-ready");
   page.dataset.ready = "all";
 }
 

@@ -13,7 +13,7 @@ import pytest
 
 from tests.browser.runs import seed
 from tests.browser.test_pages import NAMELESS, ONE_SCROLLBAR, TOO_SMALL, sideways
-from webapp.runs.models import Metric, Rollout, TrainingRun
+from webapp.runs.models import Metric, Rollout, SnapshotItem, TrainingRun
 
 READY = "#run[data-ready=all]"
 
@@ -78,7 +78,7 @@ def test_where_no_stream_gets_through_it_is_asked_for(
     page.wait_for_selector(READY)
     seed.log_steps(run, 11, 14)
     come_to(page, 14)
-    assert page.inner_text("#run-step") == "step 14 of 200"
+    page.get_by_text("step 14 of 200").wait_for()
 
 
 def test_an_old_press_changes_nothing_and_says_what_the_run_is(
@@ -182,6 +182,40 @@ def test_settings_are_marked_and_sent_where_they_differ(
     TrainingRun.objects.filter(number=2).update(preflight=told)
     page.get_by_text("The model's folder is gone.").wait_for()
     assert page.get_by_role("button", name="Start").is_disabled()
+
+
+def test_a_questions_panel_names_the_runs_that_trained_on_it(
+    visit: Any, crew: SimpleNamespace, run: TrainingRun
+) -> None:
+    from tests.browser.bench import seed as bench
+
+    video = bench.make_video(crew.project)
+    question = bench.signed_question(video, crew.alice)
+    SnapshotItem.objects.update(question=question)
+    page = visit(crew.vera).open(video, f"?question={question.id}")
+    page.get_by_role("link", name="Run 1: Grounding 1").click()
+    page.wait_for_selector(READY)
+    assert page.url.endswith("/p/one/runs/1/")
+
+
+@pytest.mark.bench
+def test_ten_thousand_steps_are_drawn_in_a_second(
+    visit: Any, crew: SimpleNamespace, studio: Any, run: TrainingRun, figure: Any
+) -> None:
+    """23 metrics at each of them, thinned by the server."""
+    for first in range(11, 10_001, 1000):
+        seed.log_steps(run, first, min(first + 999, 10_000))
+    page = visit(crew.vera).page
+    took = []
+    for _ in range(3):
+        page.goto(f"{studio.address}/p/one/runs/1/")
+        page.wait_for_selector(READY)
+        took.append(page.evaluate("performance.getEntriesByName('run-ready')[0].startTime"))
+    painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime")
+    assert int(page.get_attribute(".chart", "data-points")) >= 1000
+    figure("run page: 10,000 steps x 23 metrics: curves drawn after the click", min(took), "ms", budget=1000)
+    figure("run page: first paint", painted, "ms", budget=500)
+    assert min(took) < 3 * 1000
 
 
 @pytest.mark.parametrize(("width", "height", "scheme"), [(1440, 900, "dark"), (1024, 768, "light")])
