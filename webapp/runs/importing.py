@@ -144,7 +144,7 @@ def _write(told: Returned, id: UUID, user: User | None, name: str) -> TrainingRu
     run.save(update_fields=["overrides"])
     for first in range(0, len(told.metrics), BATCH):
         recording.keep_metrics(run=run, lines=told.metrics[first : first + BATCH])
-    weights = told.config.rewards.chosen() if told.stage == "grpo" else {}
+    weights = recording.weights_of(run)
     for first in range(0, len(told.rollouts), BATCH):
         recording.keep_rollouts(run=run, lines=told.rollouts[first : first + BATCH], weights=weights)
     recording.keep_checkpoints(run=run, found=list(_checkpoints(folders.run(id), state)))

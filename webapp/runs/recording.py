@@ -16,6 +16,7 @@ from uuid import UUID
 from django.db import transaction
 from django.utils import timezone
 
+from ml.training import configs
 from webapp.bench.models import Question
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
@@ -25,6 +26,7 @@ from webapp.runs.models import Checkpoint, DatasetSnapshot, Metric, Rollout, Sna
 
 LOG_BYTES = 16 * 1024
 GONE = "A video of this snapshot was withdrawn or deleted while it was built; make it again."
+OVERLONG = "overlong"  # as `ml.training.rollouts` calls it
 MOVED_ON = "This run went on with another job."
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -221,6 +223,14 @@ def finite(values: Mapping[str, Any]) -> dict[str, float | None]:
     return {
         name: value if isinstance(value, int | float) and isfinite(value) else None for name, value in values.items()
     }
+
+
+def weights_of(run: TrainingRun) -> dict[str, float]:
+    """Reward name -> weight of a run, with what the trainer takes off for length; {} where it has no rewards."""
+    if run.stage != "grpo":
+        return {}
+    told = run.config.get("rewards", {})
+    return configs.Rewards(told.get("preset", "grasp"), told.get("weights", {})).chosen() | {OVERLONG: 1.0}
 
 
 def keep_rollouts(*, run: TrainingRun, lines: Sequence[Mapping[str, Any]], weights: Mapping[str, float]) -> None:

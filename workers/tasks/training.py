@@ -25,7 +25,6 @@ from celery import Task
 from django.db import InterfaceError, OperationalError, connection
 
 from ml.formats.errors import FormatError
-from ml.training import configs
 from ml.training.folder import RunFolder, State, Tail, is_held
 from webapp.jobs.broker import app
 from webapp.jobs.models import DeviceLease, Job
@@ -104,7 +103,7 @@ class Training:
     def __init__(self, attempt: Attempt, run: TrainingRun) -> None:
         self.attempt, self.run = attempt, run
         self.folder = RunFolder(folders.run(run.id))
-        self.weights = weights_of(run)
+        self.weights = recording.weights_of(run)
         self.stopping = run.state == TrainingRun.State.STOPPING
         self.asked_to_stop = 0.0
         self.process: subprocess.Popen[bytes] | None = None
@@ -332,14 +331,6 @@ class Training:
                 return file.read(size - file.tell()).decode(errors="replace"), size
         except FileNotFoundError:
             return "", self.log_at
-
-
-def weights_of(run: TrainingRun) -> Mapping[str, float]:
-    """Reward name -> weight of a run; {} where its stage has none."""
-    if run.stage != "grpo":
-        return {}
-    told = run.config.get("rewards", {})
-    return configs.Rewards(told.get("preset", "grasp"), told.get("weights", {})).chosen()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

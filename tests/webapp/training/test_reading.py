@@ -87,6 +87,14 @@ def test_rollouts_sort_by_disagreement_and_by_step_within_a_category(run: Traini
     assert told["gt_events"] == [{"source": "gaze", "persons": [0, 3], "start": 1.0, "end": 2.0}]
 
 
+def test_what_is_taken_off_for_length_counts_among_the_rewards(run: TrainingRun, people: SimpleNamespace) -> None:
+    weights = recording.weights_of(run)
+    assert weights == {"accuracy": 1.0, "format-grasp": 0.1, "grounding-tag": 0.05, "sgr-release": 0.2, "overlong": 1.0}
+    answers = [{"rewards": {"accuracy": 1.0, "overlong": -1.0}}, {"rewards": {"accuracy": 0.0, "sgr-release": None}}]
+    assert recording.disagreement(answers, weights) == 0
+    assert recording.weights_of(made.run(run.snapshot, stage="sft")) == {}
+
+
 def test_a_rollout_of_an_item_the_snapshot_has_not_is_no_row(run: TrainingRun) -> None:
     rollouts(run, (77, 1, [0, 1]))
     assert not Rollout.objects.exists()
