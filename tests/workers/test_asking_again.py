@@ -167,7 +167,13 @@ def test_without_an_endpoint_no_audit_is_made_and_without_the_wish_nobody_is_ask
     assert len(server.asked) == 1  # the script is over: it fails, but it was asked
 
 
-@pytest.mark.parametrize(("rendering", "blur"), [("tags", False), ("tags", True), ("grasp", True), ("clean", True)])
+SHOWN = [("tags", False), ("grasp", True)]
+
+
+@pytest.mark.parametrize(
+    ("rendering", "blur"),
+    [*SHOWN, *(pytest.param(*one, marks=pytest.mark.long) for one in (("tags", True), ("clean", True)))],
+)
 def test_pictures_are_those_of_the_clip_with_its_tags_and_blurred_faces(
     video: Video, served: Callable[[Any], Server], tmp_path: Path, rendering: str, blur: bool
 ) -> None:

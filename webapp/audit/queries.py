@@ -127,7 +127,7 @@ def _audit_row(audit: Audit, figures: Figures, role: Role) -> Row:
         "mine": figures.mine.get(audit.id, 0),
         "waiting": figures.waiting.get(audit.id, 0) if rates else 0,
         "disputes": figures.disputes.get(audit.id, 0) if rates else None,
-        "job": jobs.row(job) if job else None,
+        "job": jobs.row(job, jobs.Subject(audit.name, "")) if job else None,
         "notes": audit.notes,
         "has_report": bool(audit.report),
         "may": {

@@ -8,8 +8,9 @@ class BenchConfig(AppConfig):
     label = "bench"
 
     def ready(self) -> None:
-        from webapp.bench import clips, proving, withdrawal
+        from webapp.bench import clips, naming, proving, withdrawal
         from webapp.events import ledger
+        from webapp.jobs.queries import name_subjects
         from webapp.jobs.services import follow
         from webapp.library.services import before_erasing
 
@@ -17,3 +18,4 @@ class BenchConfig(AppConfig):
         before_erasing(withdrawal.scrub)
         follow("clip", clips.follow_clip)
         follow("prove", proving.follow_proofs)
+        name_subjects(["release"], naming.releases)

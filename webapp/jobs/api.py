@@ -33,26 +33,30 @@ def list_jobs(request: HttpRequest, project: str = "", state: str = "", limit: i
     found = queries.of_projects(ids)
     if state:
         found = found.filter(state=state)
-    return [queries.row(job) for job in found[: max(1, min(limit, queries.LIMIT))]]
+    return queries.rows(found[: max(1, min(limit, queries.LIMIT))], cast(User, request.user))
 
 
 @router.get("/jobs/{uuid:job_id}")
 def get_job(request: HttpRequest, job_id: UUID) -> dict[str, Any]:
-    return queries.story(_job(request, job_id))
+    return _story(request, job_id)
 
 
 @router.post("/jobs/{uuid:job_id}/cancel")
 def cancel_job(request: HttpRequest, job_id: UUID) -> dict[str, Any]:
     job = _mine(request, job_id)
     services.cancel(job=job, user=cast(User, request.user))
-    return queries.story(_job(request, job_id))
+    return _story(request, job_id)
 
 
 @router.post("/jobs/{uuid:job_id}/retry")
 def retry_job(request: HttpRequest, job_id: UUID) -> dict[str, Any]:
     job = _mine(request, job_id)
     services.retry(job=job, user=cast(User, request.user))
-    return queries.story(_job(request, job_id))
+    return _story(request, job_id)
+
+
+def _story(request: HttpRequest, job_id: UUID) -> dict[str, Any]:
+    return queries.story(_job(request, job_id), cast(User, request.user))
 
 
 def _job(request: HttpRequest, job_id: UUID) -> Job:
@@ -83,6 +87,6 @@ async def stream(request: HttpRequest, slug: str) -> StreamingHttpResponse:
     def look() -> list[live.Message]:
         user.refresh_from_db(fields=["is_active", "is_superuser"])
         check(user, project.id, "view")
-        return [("job", queries.row(job)) for job in reversed(queries.live_of(project.id))]
+        return [("job", row) for row in queries.rows(reversed(queries.live_of(project.id)), user)]
 
     return live.stream(look)

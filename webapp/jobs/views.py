@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from django.contrib.auth.decorators import login_required
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from webapp.accounts.access import project_for
+from webapp.accounts.models import User
 from webapp.accounts.pages import page, wants_part
+from webapp.jobs import queries
 from webapp.jobs.models import Job
 
 PAGE_SIZE = 50
@@ -28,9 +32,8 @@ def jobs(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, "view")
     wanted = request.GET.get("state", "")
     found = (
-        project.jobs.select_related("video", "created_by")
+        project.jobs.select_related("video", "project", "created_by")
         .order_by("-created")
-        .defer("result")
         .annotate(cannot_change=HOPELESS)
     )
     if wanted in FILTERS:
@@ -38,6 +41,9 @@ def jobs(request: HttpRequest, slug: str) -> HttpResponse:
     wanted_page = request.GET.get("page", "")
     number = int(wanted_page) if wanted_page.isdecimal() and len(wanted_page) < 4 else 0
     rows = list(found[number * PAGE_SIZE : (number + 1) * PAGE_SIZE + 1])
+    subjects = queries.subjects_of(rows, cast(User, request.user))
+    for job in rows:
+        job.subject = subjects.get(job.id)  # type: ignore[attr-defined]
     context = {
         "jobs": rows[:PAGE_SIZE],
         "wanted": wanted if wanted in FILTERS else "",

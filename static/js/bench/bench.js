@@ -20,6 +20,9 @@ function bar(job) {
   box.dataset.job = job.id;
   const name = document.createElement("strong");
   name.textContent = jobWord(job.kind);
+  const subject = document.createElement("span");
+  subject.className = "bench-job-of";
+  subject.textContent = subject.title = job.name;
   const live = document.createElement("div");
   live.className = "live";
   const words = document.createElement("div");
@@ -33,7 +36,7 @@ function bar(job) {
   progress.max = 1;
   progress.setAttribute("aria-label", jobWord(job.kind));
   live.append(words, progress);
-  box.append(name, live);
+  box.append(name, subject, live);
   bars.append(box);
   return box;
 }
@@ -45,7 +48,7 @@ function onJob(job) {
     known?.remove();
     if ((!known && Date.parse(job.ended) < came - JUST_MS) || !first(job.id)) return;
     if (job.state === "failed") toast(`${jobWord(job.kind)}: ${job.error}`, "error");
-    else if (job.state === "done") tell(job).catch((error) => toast(error.message, "error"));
+    (job.state === "done" ? tell(job) : renew()).catch((error) => toast(error.message, "error"));
     return;
   }
   const box = bar(job);
@@ -75,6 +78,8 @@ const RESULTS = {
     `${some(error, "error")} and ${some(warning, "warning")} in ${some(items, "question")}.`,
   agreement: ({ answers }) => `Agreement is computed from ${some(answers, "answer")}.`,
   release: ({ number }) => `Release ${number} is cut.`,
+  "import-responses": ({ made, known }) =>
+    `${some(made, "response")} imported${known ? `; ${known.toLocaleString("en")} were there already` : ""}.`,
   snapshot: ({ snapshot }) => `Snapshot ${snapshot} is ready.`,
   evaluate: ({ items }) => `${some(items, "item")} counted.`,
 };
