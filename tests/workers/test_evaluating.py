@@ -3,6 +3,7 @@ stopped, gone on with, and on a release that loses items meanwhile. Figures are 
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 import time
@@ -12,9 +13,12 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.files.base import ContentFile
+from django.core.files.storage import default_storage
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.db import connection, transaction
 
+from tests.clips import make
 from tests.ml.endpoint.server import KEY, Answer, Server, fails, says
 from tests.webapp.bench.released import accept
 from tests.webapp.bench.scene import make_scene
@@ -22,7 +26,7 @@ from tests.workers.conftest import Worker, wait_for
 from tests.workers.killing import finish
 from webapp.accounts.models import User
 from webapp.bench import releases
-from webapp.bench.models import Release
+from webapp.bench.models import Clip, Release
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.library.models import Project, Video
@@ -191,6 +195,32 @@ def test_an_endpoint_that_fails_is_gone_on_with_and_asked_nothing_twice(
     assert made.results["served"] == ["scripted-1"] and KEY not in json.dumps(made.results)
 
 
+def test_an_endpoint_is_shown_the_clips_and_under_a_control_those_of_another_tape(
+    project: Project, bob: User, served: Callable[[Any], Server], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("webapp.jobs.broker.send", lambda **_: True)
+    film = make("bframes", tmp_path).path.read_bytes()
+    for n in range(2):
+        accept(make_scene(project, bob, source_recording=f"tape {n}"), 1)
+    for clip in Clip.objects.all():
+        default_storage.delete(f"{clip.folder}/clip.mp4")
+        default_storage.save(f"{clip.folder}/clip.mp4", ContentFile(film))
+        clip.facts |= {"sha256": hashlib.sha256(film).hexdigest(), "bytes": len(film)}
+        clip.save()
+    with transaction.atomic():
+        release = releases.keep(made=releases.draft(project=project), user=bob, id=Release().id)
+    server = served(lambda body: says(f"<answer>{key_in(body, release)}</answer>"))
+    plain = do(start(release, "endpoint", settings=evaluating.Settings(frames=4)))
+    other = do(start(release, "endpoint", control="shuffled-video", settings=evaluating.Settings(frames=4)))
+    assert (plain.state, plain.results["overall"]["right"], other.state) == ("done", 2, "done"), plain.error
+    for body in server.asked:
+        parts = body["messages"][1]["content"]
+        pictures = [part for part in parts if part["type"] == "image_url"]
+        assert len(server.asked) == 4 and len(pictures) == 4 and parts[0]["text"].endswith(" seconds>")
+    assert other.results["control"]["name"] == "shuffled-video" and other.results["published"] is None
+    assert not (Path(settings.DATA) / "work" / str(plain.job_id)).exists()  # the copies of clips are gone
+
+
 def key_in(body: dict[str, Any], release: Release) -> str:
     """The key of the item that is asked about."""
     said = body["messages"][1]["content"][-1]["text"]
@@ -325,6 +355,20 @@ def test_stopped_it_ends_within_seconds_with_its_process_and_keeps_what_was_said
     before = len((weights / "asked").read_text().split())
     time.sleep(1)
     assert len((weights / "asked").read_text().split()) == before  # nobody asks any more
+
+
+@pytest.mark.long
+def test_a_real_tiny_model_is_asked(release: Release, weights: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Random weights say nothing that is an answer, or now and then the right letter by chance: it runs, no more."""
+    tiny = pytest.importorskip("ml.training.tiny")
+    monkeypatch.setattr(task, "MODULE", "ml.evaluation.run")
+    tiny.build("qwen3-vl", weights.parent / "random")
+    asked = evaluating.Settings(tokens=8, limit=2)
+    made = do(start(release, "folder:random", control="text-only", settings=asked))
+    assert made.state == "done", made.error
+    overall = made.results["overall"]
+    assert overall["n"] == 2 == overall["right"] + overall["wrong"] + overall["unanswered"]
+    assert made.results["settings"]["tokens"] == 8 and len(made.results["model"]["fingerprint"]) == 64
 
 
 @pytest.mark.long

@@ -45,6 +45,7 @@ KIND = "evaluate"
 MOST_NAME = 120
 MOST_TOKENS, MOST_SEED, MOST_ITEMS = 32_768, 2**31 - 1, 1_000_000
 GIVEN = "given"  # folder of an uploaded file
+TRAINING = (TrainingRun.State.QUEUED, TrainingRun.State.RUNNING, TrainingRun.State.STOPPING)
 ITEM_FILES = ("items.jsonl", "replies.jsonl")
 
 
@@ -93,7 +94,8 @@ class Chosen:
 
 def offered(project: Project) -> list[tuple[str, list[tuple[str, str]]]]:
     """(group, [(word, label)]) for a select; what is not set up is not offered."""
-    kept = Checkpoint.objects.filter(run__project=project).select_related("run").order_by("-run__number", "-step")
+    kept = Checkpoint.objects.filter(run__project=project).exclude(run__state__in=TRAINING)
+    kept = kept.select_related("run").order_by("-run__number", "-step")
     runs = [(_word(one), f"Run {one.run.number} {one.run.name}: {_part(one)}") for one in kept]
     local = [(f"folder:{one['name']}", f"{one['name']} ({one['about']})") for one in basemodels.base_models()]
     with suppress(NotConfigured):
@@ -137,6 +139,8 @@ def _of_run(project: Project, number: str, step: str) -> Chosen:
     run = TrainingRun.objects.filter(project=project, number=int(number)).first()
     if run is None:
         raise Refused(f"There is no run {int(number)} in this project.", "model")
+    if run.state in TRAINING:  # it may drop a checkpoint while that is being read
+        raise Refused(f"Run {run.number} is still training; evaluate it once it has ended or was stopped.", "model")
     kept = checkpoint_of(run, int(step) if step else None)
     if kept is None:
         what = f"no complete checkpoint at step {int(step)}" if step else "no final model yet"

@@ -121,8 +121,7 @@ def ask(attempt: Attempt, evaluation: Evaluation) -> None:
 def finish(attempt: Attempt, evaluation: Evaluation, results: dict[str, Any], watch: Watch) -> None:
     results = results | {"points": points(folders.evaluation(evaluation.id) / "items.jsonl")}
 
-    def write() -> None:
-        attempt.hold()
+    def write() -> None:  # `finish` locks the job's row itself, with the heartbeat held back: not here, before it
         evaluating.keep(evaluation_id=evaluation.id, results=results, out=watch.began)
 
     attempt.finish({"evaluation": evaluation.number, "items": results["bench"]["items"]}, write)
@@ -176,18 +175,15 @@ def here(attempt: Attempt, wanted: Any, bench: Bench, watch: Watch) -> dict[str,
     """Ask an endpoint or read a file, in this process."""
     share = 0.0
 
-    def stop() -> None:
-        """Called while an endpoint is waited for."""
-        attempt.progress(folder.STAGE, share)
-        watch.look()
-
     def progress(stage: str, now: float) -> None:
+        """Called once a reply is kept: what was paid for is not lost where the release changed meanwhile."""
         nonlocal share
         share = now
-        stop()
+        attempt.progress(stage, now)
+        watch.look()
 
     asking = Asking(bench, command.look(wanted), not wanted.no_reasoning, wanted.tokens)
-    with closing(open_model(wanted.model, asking, stop)) as model:
+    with closing(open_model(wanted.model, asking, lambda: attempt.progress(folder.STAGE, share))) as model:
         return folder.evaluate(
             bench=bench,
             model=model,

@@ -102,6 +102,13 @@ def test_it_refuses_in_a_sentence_and_leaves_nothing(
     assert not folders.evaluation("x").parent.exists() or not list(folders.evaluation("x").parent.iterdir())
 
 
+def test_a_run_that_trains_is_left_alone(people: SimpleNamespace, release: Release, run: TrainingRun) -> None:
+    TrainingRun.objects.update(state="running")
+    with pytest.raises(Refused, match="still training"):
+        start(people, release, "run:7:2")
+    assert "run:7:2" not in [word for _, choices in evaluating.offered(people.one) for word, _ in choices]
+
+
 def test_another_project_has_neither_release_nor_run(
     people: SimpleNamespace, release: Release, run: TrainingRun
 ) -> None:
