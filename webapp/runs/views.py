@@ -11,7 +11,6 @@ from typing import Any
 
 from django.contrib.auth.decorators import login_required
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
-from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from webapp.accounts.access import allowed, project_for
@@ -89,7 +88,6 @@ def head(request: HttpRequest, found: TrainingRun, role: Role, show: str) -> dic
         "show": show,
         "why_not": why_not(request.user, found.project_id),
         "address": f"/api/v1/projects/{slug}/runs/{number}",
-        "edit": reverse("run_edit", args=[slug, number]),
     }
 
 

@@ -1,7 +1,8 @@
 /** Curves of several runs over each other. */
 
-import { Charts, colourOf, restOf, specsOf, WATCH } from "./charts.js";
+import { Charts, colourOf } from "./charts.js";
 import { Metrics } from "./metrics.js";
+import { restOf, specsOf, WATCH } from "./specs.js";
 
 const told = document.querySelector("#curves");
 const root = document.querySelector("#charts");

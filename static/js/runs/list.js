@@ -18,5 +18,10 @@ show();
 
 setInterval(() => {
   const going = page.querySelector(".badge-accent, .badge-warn .icon");
-  if (going && !document.hidden && !page.querySelector("[data-pick]:checked")) renew("#runs-body").catch(() => {});
+  if (!going || document.hidden || page.querySelector("[data-pick]:checked")) return;
+  const on = document.activeElement?.closest?.("[data-run]")?.dataset.run; // the row the keys are on
+  renew("#runs-body").then(
+    (done) => done && on && page.querySelector(`[data-run="${on}"]`)?.focus({ preventScroll: true }),
+    () => {}, // asked for again in a moment
+  );
 }, RENEW_MS);

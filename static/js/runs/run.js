@@ -4,9 +4,10 @@ import { toast } from "../base.js";
 import { renew } from "../renew.js";
 import { clock } from "../live.js";
 import { setUpActions } from "./actions.js";
-import { alarmOf, Charts, restOf, specsOf, WATCH } from "./charts.js";
+import { Charts } from "./charts.js";
 import { Log } from "./log.js";
 import { Metrics } from "./metrics.js";
+import { alarmOf, restOf, specsOf, WATCH } from "./specs.js";
 import { watchRun } from "./watch.js";
 
 const page = document.querySelector("#run");
