@@ -50,6 +50,7 @@ class Command(StudioCommand):
         super().add_arguments(parser)
         parser.add_argument("--port", type=int, help="Port on 127.0.0.1 (default: the first free one from 8420).")
         parser.add_argument("--exit", action="store_true", help="Stop everything once the table is printed.")
+        parser.add_argument("--no-training", action="store_true", help="No tiny training run (it needs torch, 1.5 GB).")
         parser.add_argument("--json", metavar="FILE", help="Write the figures; - is the screen.")
 
     def work(self, **options: Any) -> int:
@@ -65,6 +66,8 @@ class Command(StudioCommand):
             self.bench(running, run, patient=options["exit"])
             self.masks(running, run, patient=options["exit"])
             self.audit(running, run, patient=options["exit"])
+            if not options["no_training"]:
+                self.training(running, run, patient=options["exit"])
             if options["exit"]:
                 folder = "" if self.data == HERE / "var" else f' ARGS="--data {self.data}"'
                 self.screen.print(f"To go on: `make up{folder}` starts the studio and prints a login link.")
@@ -114,6 +117,19 @@ class Command(StudioCommand):
             if patient:
                 raise StudioError(f"The demo audit could not be made: {error}") from error
             self.screen.print(f"The demo audit could not be made: {error}", style="yellow")
+
+    def training(self, running: Running, run: Run, *, patient: bool) -> None:
+        """The demo's tiny run and its evaluation, last: nothing else waits for torch."""
+        from webapp.studio import demo_runs
+
+        if demo_runs.is_there(run.video.project):
+            return
+        try:
+            demo_runs.make(project=run.video.project, screen=self.screen, look_after=running.look_after)
+        except (StudioError, services.Refused, FormatError) as error:
+            if patient:
+                raise StudioError(f"The demo's training run could not be made: {error}") from error
+            self.screen.print(f"The demo's training run could not be made: {error}", style="yellow")
 
 
 def local_time(moment: datetime) -> str:
