@@ -58,7 +58,7 @@ def main() -> int:
     for name in ("config", "snapshot", "model", "out"):
         parser.add_argument(f"--{name}", required=True)
     asked = parser.parse_args()
-    how = json.loads((Path(asked.out).parents[1] / NOTE).read_text())
+    how = json.loads((Path(asked.out).resolve().parents[1] / NOTE).read_text())
     if how.get("refuse"):
         print(how["refuse"], file=sys.stderr)
         return 2
@@ -92,6 +92,7 @@ def train(run: RunFolder, config: configs.Config, rows: list[TrainingRow], how: 
     time.sleep(how.get("between_s", 0.0))
     run.cut(resumed or 0)
     folder.write_json(run.facts, {"stage": config.stage, "snapshot": {"hash": "5a" * 32}, "model": {"name": "tiny"}})
+    folder.write_bytes(run.config, configs.dump(config).encode())
     for step in range((resumed or 0) + 1, most + 1):
         if [attempt, step] in how.get("die_at", []):
             os.kill(os.getpid(), signal.SIGKILL)
