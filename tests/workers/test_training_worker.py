@@ -25,7 +25,7 @@ from webapp.jobs import broker
 from webapp.jobs import services as jobs
 from webapp.jobs.models import DeviceLease, Job
 from webapp.library.models import Project
-from webapp.runs import folders, services
+from webapp.runs import folders, recording, services
 from webapp.runs.models import Checkpoint, Metric, Rollout, TrainingRun
 from webapp.studio.launcher import reap
 
@@ -102,7 +102,7 @@ def test_a_tiny_model_trains_stops_and_goes_on(worker: Worker, drawn: TrainingRu
     assert all(isinstance(row.values["loss"], float) and "rewards/accuracy/mean" in row.values for row in rows)
     first = Rollout.objects.filter(run=drawn).first()
     assert first is not None and len(first.completions) == 8 and first.row["gt_events"]
-    assert set(first.completions[0]["rewards"]) == {"accuracy", "format-grasp", "grounding-tag", "sgr-release"}
+    assert set(first.completions[0]["rewards"]) == set(recording.weights_of(drawn))  # no other, and none without a name
     assert (folders.run(drawn.id) / "final/model.safetensors").is_file()
     assert done.about["snapshot"]["hash"] == drawn.snapshot.hash and done.log
     assert not DeviceLease.objects.exists()
