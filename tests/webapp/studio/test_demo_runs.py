@@ -41,10 +41,13 @@ def test_without_a_release_it_says_so(people: SimpleNamespace) -> None:
 def test_packages_that_are_missing_are_installed_by_make(monkeypatch: pytest.MonkeyPatch) -> None:
     missing = [["torch"], []]
     asked: list[Any] = []
+
+    def run(command: list[str], **_: Any) -> Any:
+        asked.append(command)
+        return SimpleNamespace(returncode=0)
+
     monkeypatch.setattr(demo_runs.torchside, "missing", lambda: missing.pop(0))
-    monkeypatch.setattr(
-        demo_runs.subprocess, "run", lambda command, **_: asked.append(command) or SimpleNamespace(returncode=0)
-    )
+    monkeypatch.setattr(demo_runs.subprocess, "run", run)
     told = screen()
     demo_runs.install(told)
     assert [command[1:] for command in asked] == [["-s", "ml"]]
