@@ -121,10 +121,11 @@ def ask(attempt: Attempt, evaluation: Evaluation) -> None:
 def finish(attempt: Attempt, evaluation: Evaluation, results: dict[str, Any], watch: Watch) -> None:
     results = results | {"points": points(folders.evaluation(evaluation.id) / "items.jsonl")}
 
-    def write() -> None:  # `finish` locks the job's row itself, with the heartbeat held back: not here, before it
+    def ending() -> None:
         evaluating.keep(evaluation_id=evaluation.id, results=results, out=watch.began)
 
-    attempt.finish({"evaluation": evaluation.number, "items": results["bench"]["items"]}, write)
+    told = {"evaluation": evaluation.number, "items": results["bench"]["items"]}
+    attempt.finish(told, ending=ending)
 
 
 def needs_clips(evaluation: Evaluation) -> bool:
