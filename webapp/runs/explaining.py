@@ -154,7 +154,8 @@ def _line(row: Row | None, name: str, value: float | None, weight: float | None)
     says = _says(row, name) if row else ""
     share = 0.0 if value is None else value / 2 if name == "sgr-paper" else value
     words = "no value" if value is None else f"{value:.3g}"
-    return Line(name, weight, value, says or meaning(name), bar([("reward", share)], words=f"{name}: {words}"))
+    part = ("reward", share) if share >= 0 else ("penalty", -share)
+    return Line(name, weight, value, says or meaning(name), bar([part], words=f"{name}: {words}"))
 
 
 def _says(row: Row, name: str) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -92,10 +91,17 @@ def head(request: HttpRequest, found: TrainingRun, role: Role, show: str) -> dic
 
 
 def about(found: TrainingRun) -> list[tuple[str, str]]:
-    """run.json as lines."""
+    """What run.json tells of where the run began; folders of the machine stay out of it."""
+    told = found.about
+    model, versions = told.get("model") or {}, told.get("versions") or {}
     lines = []
-    for name, value in found.about.items():
-        lines.append((name.replace("_", " "), value if isinstance(value, str) else json.dumps(value)))
+    if model.get("fingerprint"):
+        lines.append(("Fingerprint of its weights", str(model["fingerprint"])))
+    if told.get("rows") is not None:
+        lines.append(("Rows it saw", f"{told['rows']:,}"))
+    if versions:
+        lines.append(("Packages", ", ".join(f"{name} {version}" for name, version in versions.items())))
+    lines.append(("Seed", str(found.seed)))
     return lines
 
 

@@ -409,6 +409,21 @@ def test_a_question_names_the_runs_that_trained_on_it(people: SimpleNamespace, a
     assert f'href="/p/one/snapshots/{snapshot.number}/"' in told and snapshot.hash in told
 
 
+def test_lineage_names_no_folder_of_the_machine(
+    snapshot: DatasetSnapshot, people: SimpleNamespace, as_user: Any
+) -> None:
+    about = {
+        "changed": {"paths.model": "/srv/models/secret"},
+        "command": "python -m ml.training.grpo --model /srv/models/secret",
+        "model": {"name": "tiny", "fingerprint": "fe" * 32, "random_weights": True},
+        "versions": {"torch": "2.13.0"},
+        "rows": 36,
+    }
+    seed.make_run(snapshot, people.alice, steps=2, about=about)
+    told = words(as_user(people.vera), f"{RUNS}1/?show=lineage")
+    assert "fe" * 32 in told and "torch 2.13.0" in told and "random weights" in told and "/srv" not in told
+
+
 def made_of(snapshot: DatasetSnapshot, split: str) -> Any:
     """A question of that split."""
     return snapshot.items.filter(split=split).select_related("question")[0].question
