@@ -76,9 +76,8 @@ class Local:
         reply = parsed(text)
         made, raw, repairs = by_model.Sheet(claims=[]), "", list[str]()
         if any(text[a:b].strip() for a, b in reply.rationale_spans):
-            system = f"{by_model.RULES}\nJSON schema: {json.dumps(by_model.schema())}"
             asked = by_model.task(text, reply, question, options, answer)
-            made, raw, repairs = by_model.written_by(self._write, system, asked)
+            made, raw, repairs = by_model.written_by(self._write, system(), asked)
         return by_model.package(
             text,
             reply,
@@ -93,10 +92,7 @@ class Local:
     def _write(self, messages: list[dict[str, str]]) -> str:
         """What the model answers; greedy."""
         torch, tokenizer, model = self._load()
-        if tokenizer.chat_template:
-            prompt = tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-        else:
-            prompt = "\n\n".join(message["content"] for message in messages) + "\n\n"
+        prompt = rendered(tokenizer, messages)
         given = tokenizer(prompt, return_tensors="pt", add_special_tokens=not tokenizer.chat_template).to(model.device)
         length = given["input_ids"].shape[1]
         most = getattr(model.config, "max_position_embeddings", None) or 1 << 30
@@ -126,6 +122,18 @@ class Local:
                 model = PeftModel.from_pretrained(model, str(self.lora))
             self._loaded = torch, tokenizer, model.to(device).eval()
         return self._loaded
+
+
+def system() -> str:
+    """What the model is told before every reply."""
+    return f"{by_model.RULES}\nJSON schema: {json.dumps(by_model.schema())}"
+
+
+def rendered(tokenizer: Any, messages: Sequence[dict[str, str]]) -> str:
+    """The conversation up to where the model begins, as training has it, too."""
+    if tokenizer.chat_template:
+        return str(tokenizer.apply_chat_template(messages, tokenize=False, add_generation_prompt=True))
+    return "\n\n".join(message["content"] for message in messages) + "\n\n"
 
 
 def _folder(folder: Path, needed: str, what: str) -> Path:
