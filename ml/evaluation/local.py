@@ -54,7 +54,7 @@ class Weights:
 
         torch, _ = torchside.load("A model folder")
         model, processor = self.load()
-        prompt = processor.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+        prompt = rendered(processor, messages, thinking=reasoning)
         if reasoning and not prompt.rstrip().endswith(PREFILL.rstrip()):
             prompt += PREFILL
         images = [Image.open(io.BytesIO(one.jpeg)).convert("RGB") for one in pictures]
@@ -135,6 +135,13 @@ class LocalModel(Weights):
         """The reply and why it ended ("stop" or "length")."""
         messages = self.messages(item, pictures)
         return self.said(messages, pictures, reasoning=self.asking.reasoning, most=self.asking.most_tokens)
+
+
+def rendered(processor: Any, messages: list[dict[str, Any]], *, thinking: bool) -> str:
+    """The prompt up to where the reply begins. A template that can open the thoughts, or close them at once, is told
+    which: of Qwen3.5's, some do the one by default and some the other."""
+    switch = {"enable_thinking": thinking} if "enable_thinking" in (processor.chat_template or "") else {}
+    return str(processor.apply_chat_template(messages, tokenize=False, add_generation_prompt=True, **switch))
 
 
 def fingerprint(folder: Path) -> str:

@@ -17,9 +17,9 @@ from contextlib import ExitStack
 from typing import Any
 
 from ml.evaluation.frames import Look
+from ml.evaluation.local import PREFILL, rendered
 from ml.rewards import registry
 from ml.rewards.comparative import EndpointJudge, Judge
-from ml.training import rollouts
 from ml.training import session as sessions
 from ml.training.session import CannotTrain, Session
 
@@ -64,7 +64,7 @@ def _train(session: Session, judge: Judge | None) -> None:
     trainer = RolloutTrainer(
         session,
         judge,
-        opened=opened(processor, thinking),
+        opened=opened(processor),
         model=model,
         args=GRPOConfig(**policy.arguments(session), **arguments(session, thinking)),
         train_dataset=data,
@@ -99,12 +99,10 @@ def arguments(session: Session, thinking: bool) -> dict[str, Any]:
     }
 
 
-def opened(processor: Any, thinking: bool) -> str:
+def opened(processor: Any) -> str:
     """What the template puts at the beginning of a reply: part of what the model says, for rewards."""
-    told = {"enable_thinking": True} if thinking else {}
     turn = [{"role": "user", "content": [{"type": "text", "text": "?"}]}]
-    prompt = processor.apply_chat_template(turn, tokenize=False, add_generation_prompt=True, **told)
-    return rollouts.OPENED if prompt.rstrip().endswith(rollouts.OPENED.rstrip()) else ""
+    return PREFILL if rendered(processor, turn, thinking=True).rstrip().endswith(PREFILL.rstrip()) else ""
 
 
 def load() -> sessions.Train:

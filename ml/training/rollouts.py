@@ -24,7 +24,6 @@ from ml.training.configs import Config
 from ml.training.rows import TrainingRow, reward_row
 
 OVERLONG = "overlong"
-OPENED = "<think>\n"  # where the prompt's template opens the thoughts, they are part of the reply
 MOST_BLOCKS = 3  # of a kind, before a reply counts as stuffed with tags
 AT_ONCE = 8  # groups before the judge at the same time
 Gather = Callable[[list[Any]], list[Any]]  # lists of all processes, one after the other, in the order of ranks
@@ -32,7 +31,8 @@ Scatter = Callable[[list[Any]], list[Any]]  # of a list only the first process h
 
 
 class Completions:
-    """The completions of one call, as rewards take them; made once for all rewards of a step."""
+    """The completions of one call, as rewards take them; made once for all rewards of a step. `opened`: what the
+    prompt's template begins each reply with, which is part of it."""
 
     def __init__(self, rows: Mapping[str, TrainingRow], opened: str) -> None:
         self.rows, self.opened = rows, opened

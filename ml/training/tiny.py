@@ -55,7 +55,7 @@ def build(family: str, out: Path, *, seed: int = 0, words: Sequence[str] = WORDS
         raise ValueError(f"{out} is there and is no empty folder.")
     torch, transformers = torchside.load("A tiny model")
     tokenizer = _tokenizer(transformers, words)
-    tokenizer.chat_template = _template(family)
+    tokenizer.chat_template = template(TEMPLATES[family]).read_text()
     out.mkdir(parents=True, exist_ok=True)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -94,18 +94,20 @@ def _tokenizer(transformers: Any, words: Sequence[str]) -> Any:
     return transformers.PreTrainedTokenizerFast(tokenizer_object=made, eos_token=END, pad_token=PAD)
 
 
-def _template(family: str) -> str:
+def template(name: str) -> Path:
+    """A chat template that comes with TRL. Raises MissingPackages."""
     spec = importlib.util.find_spec("trl")
     if spec is None or spec.origin is None:
         raise torchside.MissingPackages("A tiny model needs trl; install it with `make ml`.")
-    return (Path(spec.origin).parent / "chat_templates" / f"{TEMPLATES[family]}.jinja").read_text()
+    return Path(spec.origin).parent / "chat_templates" / f"{name}.jinja"
 
 
 def _enliven(torch: Any, model: Any, tokenizer: Any, words: Sequence[str]) -> None:
     """Make the words, options, numbers and the end likelier than single bytes, or no two rewards would differ."""
-    numbers = tokenizer.convert_tokens_to_ids([*words, *LIVELY, END])
+    weights = model.get_output_embeddings().weight
     with torch.no_grad():
-        model.get_output_embeddings().weight[numbers] *= LOUDNESS
+        weights[tokenizer.convert_tokens_to_ids([*words, *LIVELY])] *= LOUDNESS
+        weights[tokenizer.convert_tokens_to_ids(END)] *= 0.75 * LOUDNESS
 
 
 def _text(tokenizer: Any, **more: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import signal
+import statistics
 import subprocess
 import time
 from collections.abc import Callable
@@ -92,6 +93,22 @@ def check_rollouts(lines: list[dict[str, Any]], steps: int, halves: Path) -> Non
             assert one["clipped"] <= (one["tokens"] == 12)
             told = sum(w * (value - mean) for w, value, mean in zip(weights, values, means, strict=True))
             assert one["advantage"] == pytest.approx(told, abs=1e-5)
+
+
+def test_the_group_form_divides_by_the_spread_also_with_lora(
+    tiny_model: Model, tiny_snapshot: Path, tmp_path: Path
+) -> None:
+    sets = ("grpo.advantage=group", "lora.enabled=true", "model.checkpointing=true", "train.order=curriculum")
+    out = tmp_path / "run"
+    assert running.run("grpo", tiny_snapshot, tiny_model("qwen3-vl"), out, *sets, "train.max_steps=2") == 0
+    lines = running.rollouts(out)
+    assert len(lines) == 4 and any(one["advantage"] for line in lines for one in line["completions"])
+    for line in lines:
+        weights = {"accuracy": 1.0, "format-grasp": 0.1, "grounding-tag": 0.05, "sgr-release": 0.2, "overlong": 1.0}
+        totals = [sum(weights[n] * v for n, v in one["rewards"].items()) for one in line["completions"]]
+        mean, spread = sum(totals) / 4, statistics.stdev(totals)
+        told = [(total - mean) / (spread + 1e-4) for total in totals]
+        assert [one["advantage"] for one in line["completions"]] == pytest.approx(told, abs=1e-4)
 
 
 def test_a_trained_folder_answers_like_any_other(tiny_model: Model, tiny_snapshot: Path, tmp_path: Path) -> None:

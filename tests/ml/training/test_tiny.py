@@ -38,6 +38,24 @@ def test_a_folder_loads_as_the_real_one_does(family: str, tmp_path: Path) -> Non
     assert [tokenizer.convert_ids_to_tokens(ids)[at] for at in (0, -1)] == ["<think>", "</answer>"]
 
 
+def test_a_template_that_can_open_the_thoughts_is_told_to(tmp_path: Path) -> None:
+    from ml.evaluation.local import rendered
+    from ml.training.grpo import opened
+
+    _, transformers = torchside.load()
+    turn = [{"role": "user", "content": [{"type": "text", "text": "Who?"}]}]
+    for family, by_default in (("qwen3_5", True), ("qwen3_5", False), ("qwen3-vl", None)):
+        processor = transformers.AutoProcessor.from_pretrained(tiny.build(family, tmp_path / f"{family}{by_default}"))
+        if by_default is False:  # as the smaller ones come
+            processor.chat_template = tiny.template("qwen3_5_nothink").read_text()
+        opens, closed = (rendered(processor, turn, thinking=thinking) for thinking in (True, False))
+        if by_default is None:
+            assert opens == closed and opens.endswith("<|im_start|>assistant\n") and opened(processor) == ""
+        else:
+            assert opens.endswith("<|im_start|>assistant\n<think>\n") and opened(processor) == "<think>\n"
+            assert closed.endswith("<|im_start|>assistant\n<think>\n\n</think>\n\n")
+
+
 def test_mistakes_are_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "x").write_text("mine")
     assert tiny.main(["--family", "qwen3", str(tmp_path)]) == 2
