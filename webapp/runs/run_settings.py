@@ -13,10 +13,10 @@ from typing import Any
 
 from ml.rewards import registry
 from ml.training import configs
+from webapp.runs.recording import OVERLONG
 
 PREFIX = "set."
 WEIGHTS = "rewards.weights"
-OVERLONG = "overlong"  # no reward of the registry: what the trainer takes off long answers, at weight 1
 OPEN = ("train", "rewards")
 
 

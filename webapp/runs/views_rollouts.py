@@ -14,13 +14,12 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from ml.questions.taxonomy import CATEGORIES
-from ml.rewards import registry
 from webapp.accounts.pages import page
 from webapp.bench.charts import bar
 from webapp.runs import explaining, queries
 from webapp.runs.access import run_by_number
-from webapp.runs.models import Rollout, SnapshotItem, TrainingRun
-from webapp.runs.run_settings import OVERLONG
+from webapp.runs.models import Rollout, SnapshotItem
+from webapp.runs.recording import OVERLONG, weights_of
 from webapp.runs.views import head, whole
 
 SORT_WORDS = {"disagreement": "Most disputed first", "step": "Newest step first"}
@@ -62,13 +61,6 @@ class Wanted:
 
 def words(category: str) -> str:
     return CATEGORIES[category].words if category in CATEGORIES else category.replace("_", " ") or "no category"
-
-
-def weights_of(found: TrainingRun) -> dict[str, float]:
-    """The weights that the run's rewards have; {} where it names none."""
-    told = found.config.get("rewards", {})
-    weights = dict(told.get("weights") or registry.PRESETS.get(told.get("preset", ""), {}))
-    return weights | {OVERLONG: 1.0} if weights else {}
 
 
 def summary(rollout: Rollout, weights: dict[str, float]) -> dict[str, Any]:
