@@ -144,8 +144,8 @@ def download(request: HttpRequest, slug: str, number: int) -> StreamingHttpRespo
 
 
 def without_checkpoints(folder: Path, top: str) -> Iterator[exporting.Entry]:
-    """What of a run's folder leaves it: checkpoints hold optimizer states, many times the model's size."""
-    kept_back = {f"{top}/{name}" for name in ("checkpoints", folders.STOP, folders.PROCESS)}
+    """What of a run's folder leaves it: no checkpoints (optimizer states, many times the model's size), no pictures."""
+    kept_back = {f"{top}/{name}" for name in ("checkpoints", "frames", folders.STOP, folders.PROCESS)}
     for name, path in exporting.below(folder, top):
         if "/".join(name.split("/")[:2]) not in kept_back:
             yield name, path
