@@ -46,7 +46,8 @@ def marks(row: Row) -> list[Mark]:
     """Every mention in the completion, by its place; a list ("Persons 1 and 2") gives one mark for each person."""
     inside: dict[int, tuple[str, Segment]] = {}
     for segment in row.reply.segments:
-        inside |= {segment.start + place: (segment.modality, segment) for place, _ in segment.places}
+        said = persons.mentions(segment.text)
+        inside |= {segment.start + mention.start: (segment.modality, segment) for mention in said}
     found = []
     for mention in persons.mentions(row.completion):
         seen = persons.released(row.completion[mention.start : mention.end])

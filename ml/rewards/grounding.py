@@ -8,7 +8,7 @@ could not score. The released code gives 0 there, which in a group comes to the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 
 from ml.rewards.reply import MODALITIES, Segment
 from ml.rewards.rows import Row
@@ -113,21 +113,23 @@ def credit(span: tuple[float, float] | None, said: list[Segment], spans: list[tu
         return 1.0
     stated = [segment.stated for segment in said]
     with_span = [one.spans for one in stated if one.spans]
-    if any(overlap(one, span) >= LEAST_TIOU for one in with_span):
-        known = [one for one in spans if one is not None]
-        met = sum(any(overlap(one, event) >= LEAST_TIOU for event in known) for one in with_span)
-        return met / len(with_span)
+    meets = [overlap(one, span) >= LEAST_TIOU for one in with_span]
+    if any(meets):
+        others = [one for one in spans if one is not None and one != span]
+        for at, one in enumerate(with_span):
+            meets[at] = meets[at] or any(overlap(one, event) >= LEAST_TIOU for event in others)
+        return sum(meets) / len(meets)
     untimed = not with_span and any(not one.points for one in stated)
     inside = any(span[0] <= point <= span[1] for one in stated for point in one.points)
     return UNTIMED if untimed or inside else 0.0
 
 
-def overlap(stated: Iterable[tuple[float, float]], span: tuple[float, float]) -> float:
+def overlap(stated: Sequence[tuple[float, float]], span: tuple[float, float]) -> float:
     """tIoU of the union of the stated spans and one span, in seconds; two moments that agree have 1."""
     start, end = span
     shared = total = 0.0
     reach = float("-inf")
-    for low, high in sorted(stated):
+    for low, high in stated if len(stated) == 1 else sorted(stated):
         low = max(low, reach)
         if high > low:
             total += high - low

@@ -22,12 +22,11 @@ class Stated(NamedTuple):
 
 
 class Segment(NamedTuple):
-    """One sentence of a closed gaze or gesture block, that names `persons`. `places`: where in the sentence."""
+    """One sentence of a closed gaze or gesture block, that names `persons`."""
 
     modality: str
     start: int
     text: str
-    places: tuple[tuple[int, frozenset[int]], ...]
     persons: frozenset[int]
 
     @property
@@ -64,22 +63,17 @@ class Reply:
         for at, block in enumerate(self.blocks):
             inner = [later for later in self.blocks[at + 1 :] if later.start < block.end]
             for match in _SENTENCE.finditer(block.content):
-                places, everybody = _named(match[0])
-                if not places:
+                named = _named(match[0])
+                if not named:
                     continue
                 start = block.start + match.start()
                 if inner and any(b.start <= start < b.end for b in inner):
                     continue
-                found.append(Segment(block.name, start, match[0], places, everybody))
+                found.append(Segment(block.name, start, match[0], named))
         return found
 
 
-# rollouts of one prompt repeat each other's sentences
-@lru_cache(8192)
-def _named(sentence: str) -> tuple[tuple[tuple[int, frozenset[int]], ...], frozenset[int]]:
-    """The places of mentions in a sentence with the persons of each, and all of these."""
-    found = tuple([(start, frozenset(numbers)) for start, numbers in persons.places(sentence)])
-    return found, frozenset().union(*[numbers for _, numbers in found])
+_named = lru_cache(8192)(persons.named)  # rollouts of one prompt repeat each other's sentences
 
 
 @lru_cache(8192)

@@ -68,11 +68,6 @@ def mentions(text: str) -> list[Mention]:
     ]
 
 
-def places(text: str) -> list[tuple[int, tuple[int, ...]]]:
-    """Where each mention begins, and its numbers: what `mentions` finds, for readers of very many texts."""
-    return [(match.start(), numbers) for match, numbers, _ in _read(text)]
-
-
 def _read(text: str) -> Iterator[tuple[re.Match[str], tuple[int, ...], int]]:
     """Each mention, its numbers, and where it ends."""
     numbers: tuple[int, ...]
@@ -82,22 +77,34 @@ def _read(text: str) -> Iterator[tuple[re.Match[str], tuple[int, ...], int]]:
             numbers = int(one or short), *(map(int, _DIGITS.findall(also)) if also else ())
         elif last is None:
             numbers = int(first), *map(int, _DIGITS.findall(more))
-        elif int(first) < int(last) < int(first) + _LONGEST_RANGE:
-            numbers = tuple(range(int(first), int(last) + 1))
-        else:  # no range: nobody else is named up to its end
-            yield match, (int(first),), match.end("first")
-            continue
-        yield match, numbers, match.end()
+        else:
+            numbers = _range(int(first), int(last))
+        # behind a range that is none, nobody else is named up to its end
+        yield match, numbers, match.end() if last is None or len(numbers) > 1 else match.end("first")
+
+
+def _range(first: int, last: int) -> tuple[int, ...]:
+    return tuple(range(first, last + 1)) if first < last < first + _LONGEST_RANGE else (first,)
 
 
 def named(text: str) -> frozenset[int]:
     """The numbers of all persons named in the text."""
-    return frozenset(number for _, numbers in places(text) for number in numbers)
+    found = set()
+    for one, also, first, last, more, short in _MENTION.findall(text):
+        if not first:
+            found.add(int(one or short))
+            if also:
+                found.update(map(int, _DIGITS.findall(also)))
+        elif last:
+            found.update(_range(int(first), int(last)))
+        else:
+            found.update((int(first), *map(int, _DIGITS.findall(more))))
+    return frozenset(found)
 
 
 def in_order(text: str) -> list[int]:
     """The numbers of the persons named, each once, by first mention."""
-    return list(dict.fromkeys(number for _, numbers in places(text) for number in numbers))
+    return list(dict.fromkeys(number for mention in mentions(text) for number in mention.numbers))
 
 
 def released(text: str) -> frozenset[int]:

@@ -151,7 +151,7 @@ def _span(text: str, at: int, until: int, worded: bool) -> Mention | None:
         if _is_span(word, opens, a_clock, join, b_clock, b_unit) and (word or not _is_person(text, first)):
             shared = None if a_clock or b_clock else b_unit
             low, high = _seconds(a_clock, a, a_unit or shared), _seconds(b_clock, b, b_unit)
-            return Mention(match.start(), match.end(), "span", low, high)
+            return Mention(*match.span(), "span", low, high)
         at = first + 1
     return None
 
@@ -208,7 +208,7 @@ def _seconds(clock: str | None, value: str, unit: str | None) -> float:
         return total
     in_figures = value[-1].isdigit()
     number = float(value.replace("−", "-")) if in_figures else _WORDS[value.lower().lstrip("-−")]
-    return number * _scale(unit or "s")
+    return number if unit is None or unit == "s" else number * _scale(unit)
 
 
 def _scale(unit: str) -> float:
