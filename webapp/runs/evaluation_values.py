@@ -77,6 +77,8 @@ class Measured:
             return "too few"
         if self.low is None or self.high is None:
             return "one video"
+        if self.low == self.high:
+            return "all alike"
         return f"{100 * self.low:.1f}–{100 * self.high:.1f}"
 
     @property
@@ -88,6 +90,8 @@ class Measured:
             return f"{self.shown}: {TOO_FEW}"
         if self.low is None or self.high is None:
             return f"{self.shown} % (n = {self.n:,}, all of one video: no interval)"
+        if self.low == self.high:  # every draw of videos has the same mean
+            return f"{self.shown} % (n = {self.n:,}, every video alike: no interval)"
         return f"{self.shown} % (n = {self.n:,}; 95 %: {100 * self.low:.1f} to {100 * self.high:.1f} %)"
 
 

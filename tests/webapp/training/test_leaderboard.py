@@ -118,8 +118,9 @@ def test_the_finding(people: SimpleNamespace, release: Release) -> None:
     assert board(people).finding == "No model was evaluated on it yet."
     evaluate(release, replies_of(RIGHT, (3, WRONG)), name="a")
     assert board(people).finding == "a is right on 75.0 % (n = 12; 95 %: 25.0 to 100.0 %)."
-    evaluate(release, replies_of(WRONG), name="b")  # 0 to 0 %
-    assert "more often than the other one; b follows with 0.0 %" in board(people).finding
+    evaluate(release, replies_of(WRONG), name="b")  # in every draw 0 %, which is no interval of width 0
+    told = "more often than the other one; b follows with 0.0 % (n = 12, every video alike: no interval)."
+    assert told in board(people).finding
     evaluate(release, replies_of(WRONG, (6, RIGHT)), name="c")
     assert "more often than the other 2; its interval meets that of c" in board(people).finding
 
