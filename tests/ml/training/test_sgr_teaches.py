@@ -11,6 +11,7 @@ Written down before the three seeds were run: the mean over three seeds of (prec
 at least MARGIN = 0.15, and the difference is above 0 in each. Why 0.15: replies about one person are mostly alike, so
 that a person told apart or not moves a seed's difference by 0.25 and the mean by 0.083; 0.15 takes two persons more of
 the twelve, which no single chance gives. Steps and learning rates were chosen on seed 100, which is none of the three.
+Found then: gains of 0.44, 0.47 and 0.25, in 232 s of CPU in all.
 
 The model is 0.3 M random weights with each sentence that never changes as one token, so this shows that pictures,
 rewards, advantages and updates of the product work together. It says nothing about the size of the effect elsewhere.
