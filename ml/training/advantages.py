@@ -15,7 +15,7 @@ def released(rewards: Any, weights: Any, k: int, clip: float) -> Any:
 
     Nothing is divided by a standard deviation. A completion without a value of a reward gets nothing from it, and the
     group's mean is that of the values there are: "no value" is no zero.
-    Source: the released training code as `grasp.md` section 11.1 has it.
+    Source: the training code of GRASP's release.
     """
     import torch
 

@@ -6,6 +6,7 @@ since one that went on alone would wait for the others for ever.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections.abc import Callable, Mapping
@@ -23,8 +24,12 @@ DRIFT_STEPS = 5  # logged steps whose mean length later ones are held against
 LENGTH = "completions/mean_length"
 
 
+class AllStepsDone(Exception):
+    """The checkpoint that a run goes on from is that of its last step; only the model has to be written."""
+
+
 class Recorder(TrainerCallback):
-    """Writes the run's folder. `rollouts`: gives the lines of the step that ends. Call `attach` before training."""
+    """Writes the run's folder. `rollouts`: gives the lines of the step that ends. `fit` trains with it."""
 
     def __init__(self, session: Session, rollouts: Lines = lambda: []) -> None:
         self.session, self.rollouts = session, rollouts
@@ -37,9 +42,6 @@ class Recorder(TrainerCallback):
         self.tokens = 0.0  # seen up to the last line of metrics
         self.logged_at = 0.0
 
-    def attach(self, trainer: Any) -> None:
-        self.trainer = trainer
-
     # -- the trainer's own calls
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
@@ -48,6 +50,8 @@ class Recorder(TrainerCallback):
             self.tokens = self.session.folder.tokens(self.session.resumed_from)
             if self.session.config.stage != "grpo":  # TRL's GRPO keeps its count in the checkpoint, its SFT does not
                 self.trainer._total_train_tokens = self.tokens
+        if state.global_step >= state.max_steps:  # the trainer would make one step more
+            raise AllStepsDone
         if not self.session.main:
             return
         for line in folder.read_lines(self.session.folder.metrics)[:DRIFT_STEPS]:
@@ -148,10 +152,13 @@ def number(value: Any) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-def finish(trainer: Any, session: Session, recorder: Recorder) -> None:
-    """What follows the last step: the model, when all steps are done, and the last word of the state."""
+def fit(trainer: Any, session: Session, recorder: Recorder) -> None:
+    """Train from the session's checkpoint on; then the model, when all steps are done, and the state's last word."""
     from ml.training import policy
 
+    recorder.trainer = trainer
+    with contextlib.suppress(AllStepsDone):
+        trainer.train(resume_from_checkpoint=session.checkpoint)
     state = trainer.state
     if recorder.stopped:
         if session.main:

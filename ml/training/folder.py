@@ -154,8 +154,8 @@ class RunFolder:
         """Take what was written after a step out of metrics and rollouts, and a last line without its end."""
         for path in (self.metrics, self.rollouts):
             if path.exists():
-                kept = [line for line, tree in _lines(path.read_bytes()) if _step(tree) <= step]
-                write_bytes(path, b"".join(kept))
+                with path.open("rb") as file:
+                    _replace(path, (line for line, tree in _lines(file) if _step(tree) <= step))
 
     def _kept(self) -> Iterator[tuple[int, Path]]:
         for path in self.checkpoints.glob(f"{PREFIX}*"):
@@ -233,7 +233,10 @@ class Tail:
 
 def read_lines(path: Path) -> list[dict[str, Any]]:
     """Every whole line of metrics.jsonl or rollouts.jsonl."""
-    return [tree for _, tree in _lines(path.read_bytes())] if path.exists() else []
+    if not path.exists():
+        return []
+    with path.open("rb") as file:
+        return [tree for _, tree in _lines(file)]
 
 
 def append(path: Path, trees: Iterable[Mapping[str, Any]]) -> None:
@@ -250,12 +253,19 @@ def write_json(path: Path, tree: Any) -> None:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Replace a file as a whole: a reader sees the old one or the new one, also after a loss of power."""
+    _replace(path, [data])
+
+
+def _replace(path: Path, pieces: Iterable[bytes]) -> None:
     draft = path.with_name(f".{path.name}.{os.getpid()}")
-    with draft.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
+    try:
+        with draft.open("wb") as file:
+            file.writelines(pieces)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)  # where the disk was full
 
 
 def _sync(path: Path) -> None:
@@ -263,8 +273,8 @@ def _sync(path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _lines(data: bytes) -> Iterator[tuple[bytes, dict[str, Any]]]:
-    for line in data.splitlines(keepends=True):
+def _lines(file: Iterable[bytes]) -> Iterator[tuple[bytes, dict[str, Any]]]:
+    for line in file:
         tree = _tree(line) if line.endswith(b"\n") else None
         if tree is not None:
             yield line, tree

@@ -51,7 +51,7 @@ def _train(session: Session, judge: Judge | None) -> None:
     from trl import GRPOConfig
 
     from ml.training import lazy
-    from ml.training.callbacks import Recorder, finish
+    from ml.training.callbacks import Recorder, fit
     from ml.training.rollout_trainer import RolloutTrainer
 
     config = session.config
@@ -72,10 +72,8 @@ def _train(session: Session, judge: Judge | None) -> None:
         peft_config=policy.lora(config),
         callbacks=[recorder],
     )
-    recorder.attach(trainer)
     recorder.rollouts = trainer.noted
-    trainer.train(resume_from_checkpoint=session.checkpoint)
-    finish(trainer, session, recorder)
+    fit(trainer, session, recorder)
 
 
 def arguments(session: Session, thinking: bool) -> dict[str, Any]:

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import shutil
 import warnings
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from ml import torchside
+from ml.formats import jsonfields as read_as
 from ml.formats.errors import FormatError
+from ml.training import folder
 from ml.training.configs import Config
 from ml.training.launch import ZERO2
 from ml.training.session import CannotTrain, Session
+from ml.training.tiny import LABEL, is_tiny
 
 ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj", "in_proj_qkv", "in_proj_z", "out_proj")  # the last: Qwen3.5's
 MLP = ("gate_proj", "up_proj", "down_proj")
@@ -38,6 +40,7 @@ def prepare(session: Session) -> Any:
 
 
 def on_cpu(config: Config) -> bool:
+    """Whether the run computes on the CPU: it is told to, or there is no GPU."""
     torch, _ = torchside.load("Training")
     return config.model.device == "cpu" or not torch.cuda.is_available()
 
@@ -48,9 +51,15 @@ def load(session: Session) -> tuple[Any, Any]:
     config = session.config
     try:
         processor = transformers.AutoProcessor.from_pretrained(
-            session.model, local_files_only=True, padding_side="left", truncation_side="left"
+            session.model,
+            local_files_only=True,
+            trust_remote_code=False,
+            padding_side="left",
+            truncation_side="left",
         )
-        model = transformers.AutoModelForImageTextToText.from_pretrained(session.model, **_options(torch, config))
+        model = transformers.AutoModelForImageTextToText.from_pretrained(
+            session.model, use_safetensors=True, **_options(torch, config)
+        )  # never weights that have to be unpickled
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise _unreadable(session.model, "a model of images and text", error) from error
     if not hasattr(processor, "image_processor"):
@@ -67,8 +76,12 @@ def load_language(session: Session) -> tuple[Any, Any]:
     """A causal language model and its tokenizer. Raises FormatError."""
     torch, transformers = torchside.load("Training")
     try:
-        tokenizer = transformers.AutoTokenizer.from_pretrained(session.model, local_files_only=True)
-        model = transformers.AutoModelForCausalLM.from_pretrained(session.model, **_options(torch, session.config))
+        tokenizer = transformers.AutoTokenizer.from_pretrained(
+            session.model, local_files_only=True, trust_remote_code=False
+        )
+        model = transformers.AutoModelForCausalLM.from_pretrained(
+            session.model, use_safetensors=True, **_options(torch, session.config)
+        )
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise _unreadable(session.model, "a language model", error) from error
     return model, tokenizer
@@ -78,14 +91,14 @@ def _options(torch: Any, config: Config) -> dict[str, Any]:
     half = config.model.precision == "bf16" and (config.lora.enabled or config.train.parallel == "zero2")
     return {
         "local_files_only": True,
-        "use_safetensors": True,  # never weights that have to be unpickled
+        "trust_remote_code": False,
         "dtype": torch.bfloat16 if half else torch.float32,
         "attn_implementation": config.model.attention,
     }
 
 
-def _unreadable(folder: Path, what: str, error: Exception) -> FormatError:
-    return FormatError(f"{folder} cannot be loaded as {what} ({' '.join(str(error).split())[:200]}).")
+def _unreadable(path: Path, what: str, error: Exception) -> FormatError:
+    return FormatError(f"{path} cannot be loaded as {what} ({' '.join(str(error).split())[:200]}).")
 
 
 def freeze(model: Any) -> None:
@@ -169,12 +182,15 @@ def save_final(trainer: Any, session: Session) -> None:
         trainer.accelerator.wait_for_everyone()
     if session.main:
         (draft / "training_args.bin").unlink(missing_ok=True)  # pickled; all of it is in config.yaml
-        (draft / "sightline.json").write_text(_origin(session))
+        folder.write_json(draft / "sightline.json", _origin(session))
+        if is_tiny(session.model):
+            (draft / "README.md").write_text(f"Trained from a tiny model: {LABEL}. Its answers mean nothing.\n")
         draft.rename(session.folder.final)
     trainer.accelerator.wait_for_everyone()
 
 
-def _origin(session: Session) -> str:
-    import json
-
-    return json.dumps({"stage": session.config.stage, "train": asdict(session.config.train)}, indent=1) + "\n"
+def _origin(session: Session) -> dict[str, Any]:
+    """What a model that leaves the studio says of itself: what it was trained from, on what, and how."""
+    facts = read_as.mapping(read_as.load(session.folder.facts.read_bytes()), session.folder.facts.name)
+    kept = ("stage", "preset", "changed", "seed", "snapshot", "model", "rows", "versions")
+    return {name: facts[name] for name in kept}

@@ -7,6 +7,9 @@ The same command on a folder that has a complete checkpoint goes on from the new
 when asked; 2 something asked for is wrong, or another process trains in the folder (one sentence); 1 anything else.
 
 A run is asked to stop by the file RUN/stop, by SIGTERM or by Ctrl-C: it writes a checkpoint at the end of the step.
+With several processes torchrun stands in front: after a signal it waits 30 s and ends with 1, so the file is the way.
+
+Checkpoints hold pickled state: a run folder of somebody else is never to be gone on with.
 With SIGHTLINE_DIE_WITH_PARENT=1 the process dies with the one that started it.
 """
 
@@ -34,6 +37,7 @@ from ml.evaluation.local import fingerprint
 from ml.formats import jsonfields
 from ml.formats.errors import FormatError
 from ml.training import configs, folder, launch, rows
+from ml.training import snapshot as snapshots
 from ml.training.configs import Config, ConfigError
 from ml.training.folder import RunFolder, State, States
 from ml.training.rows import TrainingRow
@@ -89,7 +93,10 @@ Data = Callable[[Path, Config], Sequence[Any]]
 
 def training_rows(snapshot: Path, config: Config) -> list[TrainingRow]:
     """The rows of the training split that the stage has a use for. Raises FormatError."""
-    found = rows.read(snapshot, config.stage, rows.TRAIN)
+    facts, every = snapshots.facts_of(snapshot), rows.read(snapshot)
+    if snapshots.content_hash(every) != facts["hash"]:
+        raise FormatError(f"{snapshot} has other rows than those its {snapshots.FACTS} names by their hash.")
+    found = rows.of_stage([row for row in every if row.split == rows.TRAIN], config.stage)
     if not found:
         raise FormatError(f"{snapshot} has no training rows for the stage {config.stage}.")
     if config.stage == "grpo" and len(found) < config.step_items:
@@ -113,6 +120,7 @@ def main(
         if not config.paths.out:
             raise ConfigError("Name the run's folder, with --out or as paths.out.", "paths.out")
         run = RunFolder(Path(config.paths.out))
+        _make(run)
         found = data(snapshot, config)
         if launch.wanted(config) and not launch.launched():
             if folder.is_held(run):
@@ -124,7 +132,7 @@ def main(
         return 2
     launch.settle(config)
     session = Session(
-        config, run.made(), snapshot, model, found, int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+        config, run, snapshot, model, found, int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
     )
     try:
         with _holding(session), _logged(session):
@@ -137,10 +145,11 @@ def main(
 def _attempt(session: Session, train: Callable[[], Train], stage: str, words: Sequence[str]) -> int:
     """One attempt, under the lock."""
     run = session.folder
-    before = run.state() if session.main else None
     try:
+        before = run.state()  # every process looks: one that went on alone would wait for the others
         if before is not None and before.state == "done":
-            print(f"{run.path} is done: {before.step} of {before.max_steps} steps.")
+            if session.main:
+                print(f"{run.path} is done: {before.step} of {before.max_steps} steps.")
             return 0
         if session.main:
             _continue_only_the_same(session)
@@ -177,7 +186,9 @@ def _crashed(session: Session, error: BaseException) -> int:
 
 
 def _fail(session: Session, sentence: str) -> None:
-    known = session.folder.state() if session.main else None
+    known = None
+    with contextlib.suppress(FormatError):  # the state may be what is wrong
+        known = session.folder.state()
     session.tell("failed", known.step if known else 0, known.max_steps if known else 0, sentence)
 
 
@@ -228,6 +239,13 @@ def _there(config: Config, name: str) -> Path:
     return path
 
 
+def _make(run: RunFolder) -> None:
+    try:
+        run.made()
+    except OSError as error:
+        raise ConfigError(f"{run.path} cannot be the run's folder ({error.strerror or error}).", "paths.out") from error
+
+
 def _check_packages(config: Config) -> None:
     import importlib.util
 
@@ -257,9 +275,11 @@ def _continue_only_the_same(session: Session) -> None:
     """Raises CannotTrain where the folder holds a run of other settings, data or weights."""
     run = session.folder
     if not run.facts.is_file():
+        if run.newest() is not None:
+            raise CannotTrain(f"{run.path} has checkpoints and no {run.facts.name} that says of which run.")
         return
     try:
-        facts = jsonfields.load(run.facts.read_bytes())
+        facts = jsonfields.mapping(jsonfields.load(run.facts.read_bytes()), run.facts.name)
         before = configs.load(run.config, session.config.stage)
     except (FormatError, ConfigError) as error:
         raise CannotTrain(f"{run.path} holds another run ({error})") from error
@@ -308,12 +328,12 @@ def snapshot_facts(path: Path) -> dict[str, Any]:
         import hashlib
 
         return {"name": path.name, "hash": hashlib.sha256(path.read_bytes()).hexdigest()}
-    told = path / "snapshot.json"
-    found = jsonfields.mapping(jsonfields.load(told.read_bytes()), told.name) if told.is_file() else {}
-    return {"name": found.get("name", path.name), "hash": found.get("hash", "")}
+    found = snapshots.facts_of(path)
+    return {"name": found.get("name", path.name), "hash": found["hash"]}
 
 
 def model_facts(path: Path) -> dict[str, Any]:
+    """Name and fingerprint of a model's folder, and whether its weights began as random ones of ours."""
     return {"name": path.resolve().name, "fingerprint": fingerprint(path), "random_weights": is_tiny(path)}
 
 

@@ -25,7 +25,7 @@ def train(session: Session) -> None:
     from trl import SFTConfig, SFTTrainer
 
     from ml.training import lazy, ordering
-    from ml.training.callbacks import Recorder, finish
+    from ml.training.callbacks import Recorder, fit
 
     config = session.config
     model, processor = policy.load(session)
@@ -52,9 +52,7 @@ def train(session: Session) -> None:
         peft_config=policy.lora(config),
         callbacks=[recorder],
     )
-    recorder.attach(trainer)
-    trainer.train(resume_from_checkpoint=session.checkpoint)
-    finish(trainer, session, recorder)
+    fit(trainer, session, recorder)
 
 
 def load() -> sessions.Train:

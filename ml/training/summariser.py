@@ -101,7 +101,7 @@ def train(session: Session) -> None:
     from trl import SFTConfig, SFTTrainer
 
     from ml.training import ordering
-    from ml.training.callbacks import Recorder, finish
+    from ml.training.callbacks import Recorder, fit
 
     config = session.config
     model, tokenizer = policy.load_language(session)
@@ -135,9 +135,7 @@ def train(session: Session) -> None:
         peft_config=policy.lora(config, vision=False),
         callbacks=[recorder],
     )
-    recorder.attach(trainer)
-    trainer.train(resume_from_checkpoint=session.checkpoint)
-    finish(trainer, session, recorder)
+    fit(trainer, session, recorder)
 
 
 def load() -> sessions.Train:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import signal
 import statistics
 import subprocess
@@ -18,6 +19,7 @@ from ml import torchside
 from ml.evaluation.bench import Item
 from ml.training import folder
 from ml.training.folder import RunFolder
+from ml.training.tiny import is_tiny
 from tests.ml.training import running
 from tests.ml.training.conftest import FAMILIES
 
@@ -76,6 +78,22 @@ def test_a_run_stopped_and_resumed_is_the_run_that_went_through(
     assert (model / "model.safetensors").read_bytes() != (through / "final/model.safetensors").read_bytes()
     if stage == "grpo":
         check_rollouts(running.rollouts(through), steps, halves)
+    if family == "qwen3-vl":
+        check_killed_at_the_end(stage, tiny_snapshot, model, halves, lines)
+
+
+def check_killed_at_the_end(stage: str, snapshot: Path, model: Path, out: Path, lines: list[Any]) -> None:
+    """Killed while the model was being written, it writes the model and makes no further step."""
+    run, made = RunFolder(out), (out / "final/model.safetensors").read_bytes()
+    shutil.rmtree(run.final)
+    run.set_state(folder.State("running", STEPS[stage], STEPS[stage], attempt=2))
+    assert running.run(stage, snapshot, model, out) == 0
+    assert run.state() == folder.State("done", STEPS[stage], STEPS[stage], attempt=3, resumed_from=STEPS[stage])
+    assert (run.final / "model.safetensors").read_bytes() == made
+    assert [line["step"] for line in running.metrics(out)] == [line["step"] for line in lines]
+    told = json.loads((run.final / "sightline.json").read_text())
+    assert told["model"]["random_weights"] and told["snapshot"]["name"] == "tapes" and told["stage"] == stage
+    assert is_tiny(run.final)  # whoever trains on from it says so, too
 
 
 def check_rollouts(lines: list[dict[str, Any]], steps: int, halves: Path) -> None:
@@ -176,13 +194,18 @@ def test_what_cannot_be_trained_is_one_sentence(
     model, out = tiny_model("qwen3-vl"), tmp_path / "run"
     empty = tmp_path / "empty"
     empty.mkdir()
+    edited = tmp_path / "edited"
+    shutil.copytree(tiny_snapshot, edited)
+    rows = (edited / "rows.jsonl").read_text()
+    (edited / "rows.jsonl").write_text(rows.replace("Who does Person 1", "Whom does Person 1", 1))
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "config.json").write_text('{"model_type": "nothing"}')
     for arguments, said in [
         ((tiny_snapshot, model, "train.sed=1"), "There is no setting 'train.sed'; did you mean 'train.seed'?"),
         ((tmp_path / "nowhere", model), f"The snapshot {tmp_path / 'nowhere'} is not there."),
-        ((empty, model), f"{empty} is no snapshot: it has no rows.jsonl."),
+        ((empty, model), f"{empty} is no snapshot: it has no snapshot.json."),
+        ((edited, model), f"{edited} has other rows than those its snapshot.json names by their hash."),
         ((tiny_snapshot, empty), f"{empty} is no model's folder: it has no config.json."),
         ((tiny_snapshot, broken), f"{broken} cannot be loaded as a model of images and text"),
         (
@@ -215,3 +238,14 @@ def test_a_folder_goes_on_with_the_same_run_only(
     assert running.run("sft", tiny_snapshot, tiny_model("qwen3_5"), out, "train.max_steps=1") == 2
     assert "holds a run with another model; name another --out." in capsys.readouterr().err
     assert running.run("sft", tiny_snapshot, model, out, "train.max_steps=1", "run.keep_checkpoints=9") == 0
+    (out / "run.json").unlink()
+    RunFolder(out).set_state(folder.State("stopped", 1, 1))
+    assert running.run("sft", tiny_snapshot, model, out, "train.max_steps=1") == 2
+    assert "has checkpoints and no run.json that says of which run." in capsys.readouterr().err
+    (out / "state.json").write_text("[]")
+    assert running.run("sft", tiny_snapshot, model, out, "train.max_steps=1") == 2
+    assert capsys.readouterr().err == "state.json: expected an object, found [].\n"
+    taken = tmp_path / "taken"
+    taken.write_text("mine")
+    assert running.run("sft", tiny_snapshot, model, taken) == 2
+    assert capsys.readouterr().err == f"{taken} cannot be the run's folder (Not a directory).\n"

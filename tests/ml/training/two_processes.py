@@ -37,6 +37,7 @@ def main() -> int:
         stop_after(sft, STOPPED - 1)
     codes = [running.run("sft", *folders, sft.path, *SFT, "run.save_steps=2")]
     codes.append(running.run("sft", *folders, sft.path, *SFT, "run.save_steps=2"))
+    codes.append(running.run("sft", *folders, sft.path, *SFT))  # done: both see it and leave
     codes.append(running.run("grpo", *folders, Path(work) / "grpo", *GRPO))
     print("codes", codes)
     return max(codes)
