@@ -54,6 +54,7 @@ def build(family: str, out: Path, *, seed: int = 0, words: Sequence[str] = WORDS
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise ValueError(f"{out} is there and is no empty folder.")
     torch, transformers = torchside.load("A tiny model")
+    transformers.utils.logging.disable_progress_bar()
     tokenizer = _tokenizer(transformers, words)
     tokenizer.chat_template = template(TEMPLATES[family]).read_text()
     out.mkdir(parents=True, exist_ok=True)
@@ -194,7 +195,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("out", type=Path, metavar="OUT", help="folder to write")
     asked = parser.parse_args(arguments)
     try:
-        torchside.load("A tiny model")[1].utils.logging.disable_progress_bar()
         build(asked.family, asked.out, seed=asked.seed)
     except ValueError as error:
         print(error, file=sys.stderr)
