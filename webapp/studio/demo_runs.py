@@ -13,12 +13,12 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from typing import Any
 
 from django.conf import settings
 from rich.console import Console
 
-from ml import torchside
 from webapp.bench.models import Release
 from webapp.lib.datafolder import HERE
 from webapp.library.models import Project
@@ -32,6 +32,12 @@ MODEL = "tiny-random-weights"
 SNAPSHOT, RUN, EVALUATION = "Demo release", "Demo: tiny model of random weights", "Demo: tiny model of random weights"
 PRESET, STAGE = "tiny-cpu", "grpo"
 SEED = 7
+NEEDED = ("torch", "torchvision", "transformers", "trl", "peft", "accelerate", "datasets")
+
+
+def missing() -> list[str]:
+    """Packages of training that are not installed; none is imported here."""
+    return [name for name in NEEDED if find_spec(name) is None]
 
 
 def is_there(project: Project) -> bool:
@@ -60,14 +66,14 @@ def make(*, project: Project, screen: Console, look_after: Callable[[], None]) -
 
 def install(screen: Console) -> None:
     """The packages of `make ml`, where one is missing. Raises StudioError."""
-    if not torchside.missing():
+    if not missing():
         return
     make_program = shutil.which("make")
     if make_program is None:
         raise StudioError("Training needs the packages of `make ml`, and make is not installed.")
     screen.print("Installing torch and the other packages of training (about 1.5 GB; --no-training leaves them out)")
     done = subprocess.run([make_program, "-s", "ml"], cwd=HERE, capture_output=True, text=True)
-    if done.returncode or torchside.missing():
+    if done.returncode or missing():
         last = (done.stderr.strip() or done.stdout.strip() or "no reason was given").splitlines()[-1]
         raise StudioError(f"the packages of training could not be installed: {last[:300]}")
 

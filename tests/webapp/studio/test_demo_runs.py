@@ -39,14 +39,14 @@ def test_without_a_release_it_says_so(people: SimpleNamespace) -> None:
 
 
 def test_packages_that_are_missing_are_installed_by_make(monkeypatch: pytest.MonkeyPatch) -> None:
-    missing = [["torch"], []]
+    absent = [["torch"], []]
     asked: list[Any] = []
 
     def run(command: list[str], **_: Any) -> Any:
         asked.append(command)
         return SimpleNamespace(returncode=0)
 
-    monkeypatch.setattr(demo_runs.torchside, "missing", lambda: missing.pop(0))
+    monkeypatch.setattr(demo_runs, "missing", lambda: absent.pop(0))
     monkeypatch.setattr(demo_runs.subprocess, "run", run)
     told = screen()
     demo_runs.install(told)
@@ -56,7 +56,7 @@ def test_packages_that_are_missing_are_installed_by_make(monkeypatch: pytest.Mon
 
 def test_an_installation_that_fails_names_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     failed = SimpleNamespace(returncode=2, stderr="make: ***\nNo space left on device\n", stdout="")
-    monkeypatch.setattr(demo_runs.torchside, "missing", lambda: ["torch"])
+    monkeypatch.setattr(demo_runs, "missing", lambda: ["torch"])
     monkeypatch.setattr(demo_runs.subprocess, "run", lambda *_, **__: failed)
     with pytest.raises(StudioError, match="No space left on device"):
         demo_runs.install(screen())
