@@ -20,7 +20,7 @@ LIGHT_ML = {
 LIGHT_TRAINING = {"rows", "configs", "folder", "preflight"}  # of `ml.training`, whose other modules need torch
 # `ml` parts that only name errors and packages, so that a worker or a command can explain them
 COMMANDS_ONLY = {"evidence_folder.py"}  # reads Parquet
-STUDIO_ML = LIGHT_ML | {"media", "weights", "torchside"}
+STUDIO_ML = LIGHT_ML | {"media", "weights"}
 
 
 def modules(floor: str) -> list[Path]:
