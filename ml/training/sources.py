@@ -136,8 +136,12 @@ def said(reasoning: str, answer: str) -> str:
     if given is not None and given != answer.strip():
         raise FormatError(f"its reasoning answers {given[:40]!r}, and its key is {answer.strip()[:40]!r}.")
     if tags.first(text, "think") is None:
-        thoughts, _, rest = text.partition("<answer>")
-        text = f"<think>\n{thoughts.strip()}\n</think>" + (f"\n<answer>{rest}" if rest else "")
+        block = next((one for one in tags.blocks(text, "answer") if one.closed), None)
+        thoughts, last = text, ""
+        if block is not None:
+            thoughts, after = text[: text.rindex("<", 0, block.start)], text[block.end :].partition(">")[2]
+            last = f"\n<answer>{block.content.strip()}</answer>{after}"
+        text = f"<think>\n{thoughts.strip()}\n</think>{last}"
     return text if given is not None else f"{text}\n<answer>{answer.strip()}</answer>"
 
 
@@ -163,6 +167,7 @@ def by_content(folder: Path) -> dict[str, Path]:
 
 
 def sha256_of(path: Path) -> str:
+    """sha256 of a file's content, in hexadecimal digits. Raises OSError."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -172,6 +177,7 @@ def sha256_of(path: Path) -> str:
 
 
 def is_release(path: Path) -> bool:
+    """Whether the path is a release's folder: one with a release.json."""
     return (path / "release.json").is_file()
 
 

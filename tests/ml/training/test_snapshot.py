@@ -284,7 +284,8 @@ def test_the_assistant_thinks_in_its_block_and_answers_in_its_tag() -> None:
     assert said("She turns to him.", "B") == "<think>\nShe turns to him.\n</think>\n<answer>B</answer>"
     whole = f"{TRACE}<answer>B</answer>"
     assert said(whole, "B") == whole
-    assert said("He nods. <answer>B</answer>", "B") == "<think>\nHe nods.\n</think>\n<answer>B</answer>"
+    for tag in ("answer", "Answer", " answer "):
+        assert said(f"He nods. <{tag}>B</{tag}>", "B") == "<think>\nHe nods.\n</think>\n<answer>B</answer>"
     with pytest.raises(FormatError, match="its reasoning answers 'C', and its key is 'B'"):
         said(f"{TRACE}<answer>C</answer>", "B")
 
