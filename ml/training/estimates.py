@@ -21,7 +21,9 @@ from ml.training.policy import ATTENTION, MLP
 
 GB = 1e9
 LARGEST_HEADER = 100 * 2**20
-LAYER_BYTES = 34  # of activations that one layer keeps for a token and a unit of width, in 16 bits
+# of activations that one layer keeps for a token and a unit of width, in 16 bits, without the square of attention
+# (Korthikanti et al. 2022, arXiv 2205.05198: 34 s b h)
+LAYER_BYTES = 34
 FIXED = {"gpu": 2.0 * GB, "cpu": 0.5 * GB}  # libraries, kernels, buffers
 
 

@@ -69,6 +69,7 @@ def settle(config: Config) -> None:
 
 
 def free_port() -> int:
+    """A port of this machine that nobody listens at just now."""
     with socket.socket() as found:
         found.bind(("127.0.0.1", 0))
         return int(found.getsockname()[1])

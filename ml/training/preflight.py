@@ -106,32 +106,21 @@ def preflight(
     frames, capped = _frames(train, config)
     pictures = _picture_tokens(train, config, shape, sizes)
     text = _text_tokens(train, frames, config.stage, tokenizer, progress)
-    vision = frames * pictures
-    whole = text + vision + (config.rollouts.max_new_tokens if config.stage == GRPO else 0)
-    limit = shape.limit if shape else None
-    over = int((whole > limit).sum()) if limit else 0
+    tokens = _tokens(text, frames, pictures, config, shape) | {"estimated": tokenizer is None}
     steps = config.steps(len(train))
     graded = _no_value(train, config)
     coverage = registry.coverage([reward_row(row, "") for row in of_stage(train, GRPO)])
     told |= {
         "frames": {"median": _middle(frames), "most": int(frames.max()), "capped": int(capped.sum())},
-        "tokens": {
-            **_spread("text", text),
-            **_spread("vision", vision),
-            "paper_vision": _middle(np.ceil(frames / 2).astype(np.int64) * pictures),
-            "longest": int(whole.max()),
-            "limit": limit,
-            "clipped": over,
-            "estimated": tokenizer is None,
-        },
+        "tokens": tokens,
         "batch": _batch(config),
         "steps": steps,
         "gpus": None if config.model.device == "cpu" else config.train.processes,
         "sgr_coverage": None if math.isnan(coverage) else coverage,
         "no_value": graded,
-        **_cost(shape, config, text + vision, frames, steps, speed),
+        **_cost(shape, config, text + frames * pictures, frames, steps, speed),
     }
-    errors += _errors(train, config, over, limit)
+    errors += _errors(train, config, tokens["clipped"], tokens["limit"])
     warnings += _warnings(told, found, config, model)
     return told | {"sentences": _sentences(told, config, shape, speed), "warnings": warnings, "errors": errors}
 
@@ -251,6 +240,21 @@ def _text_tokens(
             progress("tokens", at / len(rows))
         found[at] = length(row, int(frames[at]))
     return found
+
+
+def _tokens(text: Ints, frames: Ints, pictures: Ints, config: Config, shape: Shape | None) -> dict[str, Any]:
+    """The tokens of the rows, as the module's head has them; `pictures`: of one frame of each row."""
+    vision = frames * pictures
+    whole = text + vision + (config.rollouts.max_new_tokens if config.stage == GRPO else 0)
+    limit = shape.limit if shape else None
+    return {
+        **_spread("text", text),
+        **_spread("vision", vision),
+        "paper_vision": _middle(np.ceil(frames / 2).astype(np.int64) * pictures),
+        "longest": int(whole.max()),
+        "limit": limit,
+        "clipped": int((whole > limit).sum()) if limit else 0,
+    }
 
 
 def _middle(values: Ints) -> int:
