@@ -289,7 +289,7 @@ def test_words_outside_the_dictionary_unpickle_nothing(monkeypatch: pytest.Monke
     assert len(summarised("The blorfit glimmexes and Person 1 zorpled the quux.").claims) == 2
 
 
-# --- what the public AffectOmni pipeline gets wrong (affectomni.md, section 11) ---------------------------------------
+# --- what the public AffectOmni pipeline gets wrong -------------------------------------------------------------------
 
 
 def test_a_comma_inside_the_attributes_of_a_thing_splits_nothing() -> None:

@@ -1,7 +1,7 @@
 """What is broken in the rewards of the public AffectOmni code, end to end: over HTTP, through what a trainer calls.
 
-Each fault is one of `affectomni.md`, section 11. Person and order lexica, and letters of answers, are in `test_others`;
-that the groups of two processes stay together is tested where two processes train.
+Person and order lexica, and letters of answers, are in `test_others`; that the groups of two processes stay together is
+tested where two processes train.
 """
 
 from __future__ import annotations
