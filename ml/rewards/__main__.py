@@ -48,7 +48,9 @@ def _scored(rows: list[Row], options: argparse.Namespace) -> list[dict[str, floa
     found = registry.score(rows, list(dict.fromkeys([*names, *weights])) or list(registry.REWARDS))
     width = max(len(name) for name in found[0])
     share = registry.coverage(rows)
-    print(f"{len(rows)} rows; SGR coverage {share:.3f}: the share with a person to find whom the question does not name")
+    print(
+        f"{len(rows)} rows; SGR coverage {share:.3f}: the share with a person to find whom the question does not name"
+    )
     print("mean ± standard deviation over the rows that have a value")
     for name in found[0]:
         values = np.array([value for row in found if (value := row[name]) is not None])
