@@ -27,7 +27,7 @@ from tests.ml.endpoint.server import KEY, Answer, Server, says
 from tests.workers import filmed
 from webapp.accounts.models import User
 from webapp.accounts.permissions import Role
-from webapp.audit import forms, producing, queries, reporting, services
+from webapp.audit import forms, producing, queries, report_pictures, reporting, services
 from webapp.audit.models import Audit, Claim, MachineVerdict, Response
 from webapp.audit.services import Draft, create_audit
 from webapp.bench.clips import appearances
@@ -144,6 +144,10 @@ def test_the_evidence_is_hidden_and_asked_for_again_and_only_the_finished_audit_
     told = tree["about"]["deletion_test"]
     assert told["models"] == ["m-1"] and (told["calls"], told["failed"]) == (4, 1)  # also what was asked in vain
     assert told["cost"] == pytest.approx(4 * (100 * 10 + 10 * 100) / 1e6)  # of 100 tokens sent and 10 received
+    assert report_pictures.costs(tree) == [
+        "Asking m-1 again with the evidence hidden: 4 answered requests, 1 without an answer, 400 tokens sent and 40 "
+        "received, 0.008 by the configured prices."
+    ]
 
 
 def test_the_page_tells_the_price_of_what_is_done() -> None:

@@ -76,7 +76,8 @@ def test_many_responses_come_in_by_a_job_as_few_do_at_once(
     assert not Audit.objects.exists() and post(place)["job"] == told["job"]  # the same again is that job
     client = place.client
     assert client.get(ADDRESS).json() == {"audits": [], "importing": [told["job"]]}
-    assert "many.jsonl is being imported" in client.get("/p/one/audits/").content.decode()
+    page = client.get("/p/one/audits/").content.decode()
+    assert ">many.jsonl<" in page and "is being imported; the audit is here once all of it is in" in page
     assert len(kept()) == 1
     job = do(told["job"])
     assert (job.state, job.error) == ("done", "") and [stage for stage, _ in job.stages] == ["read", "check", "write"]

@@ -107,8 +107,11 @@ class HowForm(forms.Form):
         assert isinstance(field.widget, Backends)
         lacking = {choice: why for choice in choices if (why := missing(name, choice))}
         field.widget.missing = lacking
-        told = format_html_join("", "<br>{}: {}", lacking.items())
-        field.help_text = format_html("{}{}", field.help_text, told)
+        if lacking:
+            told = format_html_join("", "<li><b>{}</b> {}</li>", lacking.items())
+            summary = format_html("<summary>Not set up here: {}</summary>", ", ".join(lacking))
+            lists = format_html('<details class="lacking">{}<ul>{}</ul></details>', summary, told)
+            field.help_text = format_html("{}{}", field.help_text, lists)
 
     def clean_summariser(self) -> str:
         return self._set_up("summariser")

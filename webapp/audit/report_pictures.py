@@ -30,6 +30,27 @@ def shown(tree: Tree) -> dict[str, Any]:
     }
 
 
+def costs(tree: Tree) -> list[str]:
+    """What was paid for responses and for the deletion test, in sentences; failed requests count."""
+    about = tree.get("about", {})
+    told = [("The model that answered", about.get("responses_cost"))]
+    test = about.get("deletion_test") or {}
+    models = ", ".join(test.get("models", [])) or "the configured model"
+    told.append((f"Asking {models} again with the evidence hidden", test))
+    return [f"{what}: {paid(one)}." for what, one in told if one and (one.get("calls") or one.get("failed"))]
+
+
+def paid(spent: Mapping[str, float]) -> str:
+    """Requests, tokens and price in words; a price only where prices are configured."""
+    calls = spent.get("calls", 0)
+    parts = [f"{calls:,.0f} answered request{'' if calls == 1 else 's'}"]
+    parts += [f"{spent['failed']:,.0f} without an answer"] if spent.get("failed") else []
+    parts += [f"{spent.get('tokens_in', 0):,.0f} tokens sent and {spent.get('tokens_out', 0):,.0f} received"]
+    parts += [f"{spent['unmetered']:,.0f} of unknown size"] if spent.get("unmetered") else []
+    parts += [f"{spent['cost']:.3g} by the configured prices"] if spent.get("cost") else []
+    return ", ".join(parts)
+
+
 def compared(tree: Tree) -> dict[str, Any]:
     """Two audits: their groups side by side, measure by measure."""
     names = {"accuracy": "Right answers"} | {name: about["title"] for name, about in tree["measures"].items()}

@@ -35,12 +35,13 @@ def audits(request: HttpRequest, slug: str) -> HttpResponse:
     project = project_for(request.user, slug, "view")
     user = cast(User, request.user)
     rows = queries.audits_of(project, user, role_in(user, project.id) or "viewer")
+    imports = "audit" in allowed(user, project.id)
     context = {
         "rows": [shown(row) for row in rows],
         "videos": Video.objects.filter(project=project, state=Video.State.READY).exists(),
         "job_kinds": " ".join((*queries.WORK, importing.KIND)),
-        "importing": importing.under_way(project),
-        "failed": importing.last_failed(project),
+        "importing": importing.under_way(project) if imports else [],
+        "failed": importing.last_failed(project) if imports else None,
     }
     return page(request, "audit/audits.html", context, project=project)
 

@@ -36,6 +36,7 @@ def report(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         other, comparison = _comparison(request, found)
         context |= {
             "report": report_pictures.shown(tree) if tree else None,
+            "costs": report_pictures.costs(tree) if tree else [],
             "job": job,
             "agreement": report_pictures.agreement(agreeing.told(found.report.get("agreement", []))) if tree else None,
             "others": _others(found, user),
