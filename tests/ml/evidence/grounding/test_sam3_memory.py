@@ -38,6 +38,7 @@ print(before, look(frames), peak_rss_mb())
 
 
 @pytest.mark.long
+@pytest.mark.timeout(900)
 def test_peak_memory_of_400_frames_is_that_of_100(tiny_sam3: Path, tmp_path: Path) -> None:
     video = footage(tmp_path, 400).video
     figures = {}
