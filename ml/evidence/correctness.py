@@ -2,9 +2,9 @@
 
 An answer that could not be read is a wrong one; without a key nothing is said.
 
-`ml.rewards.answering.accuracy` reads the same keys otherwise, and on purpose: a reward gives part of the credit for part
-of the letters (F1) and keeps to the published rewards it stands in for (two decimals, the first answer tag), while a
-report counts right and wrong, as the bench does.
+`ml.rewards.answering.accuracy` reads the same keys otherwise, and on purpose: a reward gives part of the credit for
+part of the letters (F1) and keeps to the published rewards it stands in for (two decimals, the first answer tag), while
+a report counts right and wrong, as the bench does.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def accuracy(row: Row) -> float | None:
     2 |G ∩ A| / (|G| + |A|), as HumanOmniV2 scores its emotion items. Two numbers are equal at two decimals; other
     texts are equal when their words are, so that "know" is no "no". None where the row has no answer.
 
-    Reports count right and wrong by `ml.evidence.correctness` instead: letters as whole sets, without part of the credit.
+    Reports count right and wrong by `ml.evidence.correctness` instead: letters as whole sets, no part of the credit.
 
     Known holes: an answer outside the tags is wrong however right it is; only the first tag is read.
     """
