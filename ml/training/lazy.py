@@ -157,8 +157,13 @@ def dataset(
     kept = list(rows)
     frames = Frames(folder, look, store=store, store_bytes=store_bytes, in_memory=in_memory)
 
+    last: dict[int, dict[str, Any]] = {}  # GRPO asks for a row K times in a batch, and for the batch again
+
     def transform(batch: dict[str, list[int]]) -> dict[str, list[Any]]:
-        found = [example(kept[at], frames, stage) for at in batch["at"]]
+        new = {at: last.get(at) or example(kept[at], frames, stage) for at in batch["at"]}
+        last.clear()
+        last.update(new)
+        found = [dict(new[at]) for at in batch["at"]]
         return {name: [one[name] for one in found] for name in found[0]} if found else {}
 
     made = Dataset.from_dict({"at": list(range(len(kept)))})
