@@ -181,7 +181,8 @@ def save_final(trainer: Any, session: Session) -> None:
         trainer.save_model(str(draft))
         trainer.accelerator.wait_for_everyone()
     if session.main:
-        (draft / "training_args.bin").unlink(missing_ok=True)  # pickled; all of it is in config.yaml
+        for made in (draft, adapter):
+            (made / "training_args.bin").unlink(missing_ok=True)  # pickled; all of it is in config.yaml
         folder.write_json(draft / "sightline.json", _origin(session))
         if is_tiny(session.model):
             (draft / "README.md").write_text(f"Trained from a tiny model: {LABEL}. Its answers mean nothing.\n")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import shutil
 import signal
 import statistics
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -139,6 +141,7 @@ def test_a_trained_folder_answers_like_any_other(tiny_model: Model, tiny_snapsho
     assert running.run("sft", tiny_snapshot, tiny_model("qwen3_5"), out, *lora) == 0
     asked: Item = item()
     assert (out / "adapter/adapter_model.safetensors").is_file()
+    assert not [*(out / "adapter").glob("*.bin"), *(out / "final").glob("*.bin")]  # nothing pickled leaves the studio
     for made in (out / "final", RunFolder(out).step_folder(2)):  # merged weights, and matrices beside the start model
         reply = LocalModel(made, Asking(bench(asked), None, tokens=4)).answer(asked)
         assert reply.error is None and reply.text
@@ -186,6 +189,20 @@ def wait_for(condition: Callable[[], bool], process: subprocess.Popen[str], seco
     while not condition():
         assert process.poll() is None and time.monotonic() < until, process.stdout and process.stdout.read()
         time.sleep(0.02)
+
+
+def test_the_code_in_a_models_folder_is_not_run(
+    tiny_snapshot: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    foreign = tmp_path / "foreign"
+    foreign.mkdir()
+    (foreign / "config.json").write_text('{"model_type": "mine", "auto_map": {"AutoConfig": "mine.Config"}}')
+    (foreign / "processor_config.json").write_text('{"auto_map": {"AutoProcessor": "mine.Processor"}}')
+    (foreign / "mine.py").write_text(f"open({str(tmp_path / 'was run')!r}, 'w')\n")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n" * 9))  # nobody is asked whether it may be run
+    assert running.run("sft", tiny_snapshot, foreign, tmp_path / "run") == 2
+    assert f"{foreign} cannot be loaded as a model of images and text" in capsys.readouterr().err
+    assert not (tmp_path / "was run").exists()
 
 
 def test_what_cannot_be_trained_is_one_sentence(
