@@ -95,6 +95,7 @@ class RunFolder:
         return self.path / "run.json"
 
     def made(self) -> RunFolder:
+        """The folder itself, made where it is not there. Raises OSError."""
         self.checkpoints.mkdir(parents=True, exist_ok=True)
         return self
 
@@ -106,12 +107,15 @@ class RunFolder:
         return _state(jsonfields.load(path.read_bytes()))
 
     def set_state(self, state: State) -> None:
+        """Replace state.json as a whole."""
         write_json(self.path / "state.json", asdict(state))
 
     def ask_to_stop(self) -> None:
+        """Make whoever trains here write a checkpoint at the end of the step, and end."""
         self.stop.touch()
 
     def step_folder(self, step: int) -> Path:
+        """Where the checkpoint of a step is, or would be."""
         return self.checkpoints / f"{PREFIX}{step}"
 
     def steps(self) -> list[int]:
@@ -119,6 +123,7 @@ class RunFolder:
         return sorted(step for step, path in self._kept() if (path / COMPLETE).is_file())
 
     def newest(self) -> int | None:
+        """The step of the newest complete checkpoint; None without one."""
         return max(self.steps(), default=None)
 
     def complete(self, step: int, tokens: float = 0.0) -> None:
@@ -141,6 +146,7 @@ class RunFolder:
         shutil.rmtree(folder)
 
     def drop_incomplete(self) -> None:
+        """Delete checkpoints without COMPLETE. For whoever holds the run: another process may be writing one."""
         for step, path in self._kept():
             if not (path / COMPLETE).is_file():
                 self.drop(step)
@@ -226,6 +232,7 @@ class Tail:
         return lines
 
     def close(self) -> None:
+        """Close the file; the next `read` begins at its beginning."""
         if self._file is not None:
             self._file.close()
             self._file = None

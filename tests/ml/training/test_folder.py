@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -101,6 +104,31 @@ def test_one_process_holds_a_run_until_it_dies(run: RunFolder) -> None:
     assert not folder.is_held(run)
     with folder.held(run):
         assert folder.is_held(run)
+
+
+def test_a_cut_holds_one_line_at_a_time(run: RunFolder) -> None:
+    for step in range(1, 21):  # 40 MB, as a long run has gigabytes
+        folder.append(run.rollouts, [{"step": step, "text": "x" * 2_000_000}])
+    tracemalloc.start()
+    try:
+        run.cut(10)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < 12_000_000
+    assert [line["step"] for line in folder.read_lines(run.rollouts)] == list(range(1, 11))
+
+
+def test_nothing_is_left_of_a_file_that_could_not_be_written(run: RunFolder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(number: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    run.set_state(State("running", 1, 9))
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        run.set_state(State("running", 2, 9))
+    assert run.state() == State("running", 1, 9)
+    assert sorted(path.name for path in run.path.iterdir()) == ["checkpoints", "state.json"]
 
 
 def test_json_is_replaced_as_a_whole(run: RunFolder) -> None:
