@@ -4,6 +4,7 @@ import { send } from "../http.js";
 
 /** From how many logged steps a level is taken at either end of a curve. */
 const ENDS = 5;
+const FEW = 10; // logged steps, below which a first and a last level say nothing
 
 export class Metrics {
   /** @param {string} address of the endpoint that takes ?since=STEP */
@@ -76,11 +77,12 @@ const isNumber = (value) => typeof value === "number" && Number.isFinite(value);
 
 export const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** What a curve does, in one sentence: its level over the first and the last logged steps. */
+/** What a curve does, in one sentence: its level over the first and the last logged steps. Few steps show no trend. */
 export function finding({ title, plural }, values, write) {
   const known = values.filter(isNumber);
   if (known.length === 0) return `${title}: nothing logged yet`;
   if (known.length === 1) return `${title}: ${write(known[0])}`;
+  if (known.length < FEW) return `${title}: ${write(known.at(-1))} after ${known.length} steps, ${write(known[0])} at first`;
   const some = Math.min(ENDS, Math.floor(known.length / 2));
   const [first, now] = [mean(known.slice(0, some)), mean(known.slice(-some))].map((level) => Number(level.toPrecision(2)));
   const [low, high] = [Math.min(...known), Math.max(...known)];

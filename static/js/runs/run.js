@@ -59,13 +59,13 @@ function drawHead(row) {
 async function drawMetrics(again = false) {
   if (!groups.length) return;
   const fresh = await metrics.renew();
-  if (!fresh && !again) return;
   const { names } = metrics;
-  for (const group of groups) group.draw(names);
+  if (fresh || again) for (const group of groups) group.draw(names);
   for (const empty of page.querySelectorAll("[data-empty-of]")) {
     const root = page.querySelector(empty.dataset.emptyOf);
-    empty.hidden = root.children.length > 0;
+    empty.hidden = root.children.length > 0; // hidden, too, until it is known that nothing is logged
   }
+  if (!fresh && !again) return;
   const rest = page.querySelector("#rest");
   if (rest) rest.hidden = page.querySelector("#charts-rest").children.length === 0;
   drawAlarms();
