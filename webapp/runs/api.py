@@ -19,6 +19,7 @@ from pydantic import Field
 
 from webapp.accounts.access import check, project_for
 from webapp.accounts.models import User
+from webapp.bench import services as bench
 from webapp.bench.access import question_for
 from webapp.bench.models import Release
 from webapp.lib import live
@@ -217,11 +218,13 @@ def get_lineage(request: UserRequest, slug: str, number: int) -> dict[str, Any]:
 def get_rollouts(
     request: UserRequest, slug: str, number: int, category: str = "", sort: str = "step", page: int = 1
 ) -> dict[str, Any]:
-    """Twenty prompts with their answers, newest first or where the answers' rewards differ most."""
+    """Twenty prompts with their answers, newest first or where the answers' rewards differ most. Keys show: who asks
+    counts as having seen them."""
     run, _ = run_by_number(request.user, slug, number, "review")
     if sort not in queries.SORTS:
         raise Refused(f"Sort by one of {', '.join(queries.SORTS)}.", "sort")
     rows, count = queries.rollout_page(run, category[:40], sort, _page(page))
+    bench.saw(user=request.user, ids=queries.questions_of(run, [row.item_hash for row in rows]))
     return {
         "rollouts": [queries.rollout_row(row) for row in rows],
         "count": count,

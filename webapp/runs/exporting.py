@@ -128,6 +128,13 @@ def tar_response(entries: Iterator[Entry], name: str) -> StreamingHttpResponse:
     return answer
 
 
+async def pieces(path: Path) -> AsyncIterator[bytes]:
+    """A file piece by piece; reading leaves the event loop free."""
+    with path.open("rb") as source:
+        while piece := await asyncio.to_thread(source.read, PIECE):
+            yield piece
+
+
 async def tar(entries: Iterator[Entry]) -> AsyncIterator[bytes]:
     """A tar file piece by piece; reading leaves the event loop free."""
     while (entry := await asyncio.to_thread(next, entries, None)) is not None:

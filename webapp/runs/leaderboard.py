@@ -11,9 +11,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 from urllib.parse import urlencode
-from uuid import UUID
-
-from django.db.models import Q
 
 from ml.evaluation import published
 from ml.statistics import ranks
@@ -33,7 +30,8 @@ from webapp.runs.evaluation_values import (
     measured,
     rho_items,
 )
-from webapp.runs.models import Evaluation, SnapshotItem, TrainingRun
+from webapp.runs.models import Evaluation
+from webapp.runs.queries import seen_in_training
 
 MOST_ROWS = 500  # evaluations of one release in the table
 
@@ -82,6 +80,7 @@ class Row:
     rho: Rho | None
     controls: list[dict[str, Any]] = field(default_factory=list)
     marks: list[str] = field(default_factory=list)
+    seen: int = 0  # items of the release that it was trained on
 
     @property
     def number(self) -> int:
@@ -143,40 +142,8 @@ def board(project: Project, wanted: Wanted) -> Board:
     more, rows = max(0, len(rows) - MOST_ROWS), rows[:MOST_ROWS]
     done = [one for one in rows if one.state == Evaluation.State.DONE and one.results]
     live = [one for one in rows if one.state != Evaluation.State.DONE]
-    seen = seen_in_training(project, release, done) if release else {}
+    seen = seen_in_training(release, {one.run_id for one in done if one.run_id}) if release else {}
     return Board(releases, release, ordered(rows_of(done, out, seen), wanted.sort), live, out, more)
-
-
-def seen_in_training(project: Project, release: Release, done: Iterable[Evaluation]) -> dict[UUID, int]:
-    """Run -> how many items of the release it, or a run whose weights it began with, trained on: three queries, none
-    where no run was evaluated."""
-    runs = {one.run_id for one in done if one.run_id}
-    if not runs:
-        return {}
-    made = {id: (parent, snapshot) for id, parent, snapshot in _lineage(project)}
-    of_run = {}
-    for run in runs:
-        snapshots, at = set(), run
-        while at in made and made[at][1] not in snapshots:
-            parent, snapshot = made[at]
-            snapshots.add(snapshot)
-            at = parent
-        of_run[run] = snapshots
-    items = list(release.items.values_list("sha256", "question"))
-    same = Q(item_hash__in=[sha256 for sha256, _ in items]) | Q(question__in=[q for _, q in items if q])
-    trained = SnapshotItem.objects.filter(same, snapshot__in=set().union(*of_run.values()), split="train")
-    hits: dict[UUID, set[Any]] = defaultdict(set)
-    for snapshot, sha256, question in trained.values_list("snapshot", "item_hash", "question"):
-        hits[snapshot] |= {sha256, question}
-    found = {}
-    for run, snapshots in of_run.items():
-        known = set().union(*(hits[snapshot] for snapshot in snapshots)) - {None}
-        found[run] = sum(sha256 in known or question in known for sha256, question in items)
-    return found
-
-
-def _lineage(project: Project) -> Any:
-    return TrainingRun.objects.filter(project=project).values_list("id", "parent", "snapshot")
 
 
 def rows_of(done: Sequence[Evaluation], out: Tree, seen: Mapping[Any, int]) -> list[Row]:
@@ -229,7 +196,7 @@ def row_of(one: Evaluation, out: Tree, controls: list[dict[str, Any]], seen: int
     for by, names in (("group", GROUPS), ("difficulty", DIFFICULTIES)):
         told = {row["name"]: row for row in results["tables"].get(by, [])}
         cells |= {name: measured(told[name]) if name in told else None for name in names}
-    return Row(one, cells, grounded(results), rho_items(results), controls, marks(one, out, seen))
+    return Row(one, cells, grounded(results), rho_items(results), controls, marks(one, out, seen), seen)
 
 
 def marks(one: Evaluation, out: Tree, seen: int = 0) -> list[str]:
@@ -279,22 +246,31 @@ def ordered(rows: Iterable[Row], sort: str) -> list[Row]:
 
 
 def finding(rows: Sequence[Row], release: Release | None) -> str:
-    """What the table says, in a sentence or two."""
+    """What the table says, in a sentence or two; of a model on top that knew items of the release, that it did."""
+    told, first = _ranking(rows, release)
+    if first is None or not first.seen:
+        return told
+    return f"{told} But {first.evaluation.name} was trained on {_items(first.seen)} of this release."
+
+
+def _ranking(rows: Sequence[Row], release: Release | None) -> tuple[str, Row | None]:
+    """Who is first, in words, and its row where there is one."""
     if release is None:
-        return "There is no release yet that models could be evaluated on."
+        return "There is no release yet that models could be evaluated on.", None
     known = [row for row in ordered(rows, FIRST) if row.accuracy and not row.accuracy.few]
     if not known:
         few = any(row.accuracy for row in rows)
-        return "Too few items were answered to rank models." if few else "No model was evaluated on it yet."
+        return "Too few items were answered to rank models." if few else "No model was evaluated on it yet.", None
     first = cast(Measured, known[0].accuracy)
     best = f"{known[0].evaluation.name} is right on {first.says}"
     if len(known) == 1:
-        return f"{best}."
+        return f"{best}.", known[0]
     second = cast(Measured, known[1].accuracy)
     told = f"{best}, more often than the other {_models(len(known) - 1)}"
     if first.low is None or second.high is None or first.low <= second.high:
-        return f"{told}; its interval meets that of {known[1].evaluation.name}, so compare the two item by item."
-    return f"{told}; {known[1].evaluation.name} follows with {second.says}."
+        meets = f"its interval meets that of {known[1].evaluation.name}, so compare the two item by item"
+        return f"{told}; {meets}.", known[0]
+    return f"{told}; {known[1].evaluation.name} follows with {second.says}.", known[0]
 
 
 def _models(count: int) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from django.db import connection
 from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
+from django.http import Http404
 
 from webapp.accounts.models import User
 from webapp.accounts.permissions import Role, role_allows
@@ -17,6 +19,7 @@ from webapp.jobs.models import Job
 from webapp.jobs.queries import row as job_row
 from webapp.library.models import Project
 from webapp.runs import basemodels, folders
+from webapp.runs.access import GONE
 from webapp.runs.models import Checkpoint, DatasetSnapshot, Evaluation, Metric, Rollout, SnapshotItem, TrainingRun
 from webapp.runs.services import LIVE, OVER, preflight_key
 
@@ -27,6 +30,11 @@ MOST_POINTS = 2000
 MOST_COMPARED = 8
 SORTS = {"disagreement": ("-disagreement", "id"), "step": ("-step", "id")}
 LAST = {"loss": "loss", "reward": "reward", "accuracy": "rewards/accuracy/mean"}  # shown in lists -> metric
+
+LONG = (  # columns that grow with a run, its snapshot or its job, and that no row shows
+    "log", "about", "snapshot__facts", "snapshot__sources", "job__log", "job__result",
+    "parent__log", "parent__about", "cloned_from__log", "cloned_from__about",
+)  # fmt: skip
 
 base_models = basemodels.base_models
 
@@ -43,6 +51,13 @@ def snapshots_of(project: Project) -> list[Row]:
     """The project's snapshots, newest first: one query."""
     rows = DatasetSnapshot.objects.filter(project=project).select_related("job", "created_by").order_by("-number")
     return [snapshot_row(one) for one in rows[:LIMIT]]
+
+
+def snapshot_counts(project: Project) -> tuple[int, int]:
+    """How many snapshots there are, and how many of them are ready: one query."""
+    ready = Count("id", filter=Q(state=DatasetSnapshot.State.READY))
+    told = DatasetSnapshot.objects.filter(project=project).aggregate(all=Count("id"), ready=ready)
+    return told["all"], told["ready"]
 
 
 def snapshot_row(snapshot: DatasetSnapshot) -> Row:
@@ -106,18 +121,20 @@ def _with_last(rows: QuerySet[TrainingRun]) -> QuerySet[TrainingRun]:
 
 def runs_of(project: Project) -> list[Row]:
     """The project's runs, newest first: one query."""
-    rows = TrainingRun.objects.filter(project=project).defer("log", "about")
+    rows = TrainingRun.objects.filter(project=project).defer(*(name for name in LONG if "cloned" not in name))
     rows = _with_last(rows).select_related("snapshot", "parent", "job", "created_by").order_by("-number")
     return [_row(run) for run in rows[:LIMIT]]
 
 
 def run_row(run: TrainingRun, role: Role = "viewer") -> Row:
     """Where a run is, and what this role may do to it now: two queries."""
-    fresh = _with_last(TrainingRun.objects.filter(id=run.id))
+    fresh = _with_last(TrainingRun.objects.filter(id=run.id).defer(*LONG))
     row = fresh.select_related("snapshot", "parent", "job", "created_by", "cloned_from").annotate(
         n_children=Count("children")
     )
-    found = row.get()
+    found = row.first()
+    if found is None:  # deleted since it was looked up
+        raise Http404(GONE.format("run"))
     return _row(found) | {
         "cloned_from": found.cloned_from.number if found.cloned_from else None,
         "overrides": found.overrides,
@@ -309,6 +326,12 @@ def rollout_categories(run: TrainingRun) -> list[tuple[str, int]]:
     return list(counted.order_by("category"))
 
 
+def questions_of(run: TrainingRun, hashes: Sequence[str]) -> list[UUID]:
+    """The questions behind items of a run's snapshot, those that still are there: one query."""
+    rows = SnapshotItem.objects.filter(snapshot=run.snapshot_id, item_hash__in=hashes).exclude(question=None)
+    return list(rows.values_list("question", flat=True))
+
+
 def rollout_row(rollout: Rollout) -> Row:
     return {
         "id": rollout.id,
@@ -369,14 +392,34 @@ def runs_that_saw(question: Question) -> list[TrainingRun]:
     return list(TrainingRun.objects.filter(snapshot__in=seen, attempt__gt=0).order_by("number"))
 
 
-def seen_of_release(run: TrainingRun, release: Release) -> int:
-    """How many questions of a release the run (or one whose weights it began with) trained on: two queries and one for
-    each run before it."""
-    snapshots: list[UUID] = []
-    at: TrainingRun | None = run
-    while at is not None and len(snapshots) < LIMIT:
-        snapshots.append(at.snapshot_id)
-        at = at.parent
-    trained = SnapshotItem.objects.filter(snapshot__in=snapshots, split="train")
-    hashes, questions = trained.values("item_hash"), trained.exclude(question=None).values("question")
-    return release.items.filter(Q(sha256__in=hashes) | Q(question__in=questions)).count()
+def seen_in_training(release: Release, runs: Collection[UUID]) -> dict[UUID, int]:
+    """Run -> how many items of the release it, or a run whose weights it began with, trained on, in this revision or
+    another: three queries, none without a run."""
+    if not runs:
+        return {}
+    known = TrainingRun.objects.filter(project=release.project_id).values_list("id", "parent", "snapshot")
+    made = {id: (parent, snapshot) for id, parent, snapshot in known}
+    of_run = {run: _snapshots_before(run, made) for run in runs}
+    items = list(release.items.values_list("sha256", "question"))
+    same = Q(item_hash__in=[sha256 for sha256, _ in items]) | Q(question__in=[q for _, q in items if q])
+    trained = SnapshotItem.objects.filter(same, snapshot__in=set().union(*of_run.values()), split="train")
+    hits: dict[UUID, set[Any]] = defaultdict(set)
+    for snapshot, sha256, question in trained.values_list("snapshot", "item_hash", "question"):
+        hits[snapshot] |= {sha256, question}
+    found = {}
+    for run, snapshots in of_run.items():
+        seen = set().union(*(hits[snapshot] for snapshot in snapshots)) - {None}
+        found[run] = sum(sha256 in seen or question in seen for sha256, question in items)
+    return found
+
+
+def _snapshots_before(run: UUID, made: Mapping[UUID, tuple[UUID | None, UUID]]) -> set[UUID]:
+    """The snapshots of a run and of all whose weights it began with; several of them may be on the same one."""
+    snapshots: set[UUID] = set()
+    met: set[UUID] = set()
+    at: UUID | None = run
+    while at is not None and at in made and at not in met:
+        met.add(at)
+        at, snapshot = made[at]
+        snapshots.add(snapshot)
+    return snapshots

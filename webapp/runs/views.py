@@ -33,11 +33,12 @@ KINDS = "snapshot preflight train evaluate"
 def runs(request: HttpRequest, slug: str) -> HttpResponse:
     """The project's runs, newest first: a fixed number of queries."""
     project = project_for(request.user, slug, "view")
-    snapshots = queries.snapshots_of(project)
+    snapshots, ready = queries.snapshot_counts(project)
     context = {
         "rows": queries.runs_of(project),
-        "snapshots": len(snapshots),
-        "ready": any(one["state"] == "ready" for one in snapshots),
+        "most": queries.LIMIT,
+        "snapshots": snapshots,
+        "ready": ready,
         "why_not": why_not(request.user, project.id),
         "job_kinds": KINDS,
     }

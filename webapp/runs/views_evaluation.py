@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_http_methods, require_safe
@@ -22,7 +23,7 @@ from webapp.accounts.pages import page, post_only
 from webapp.bench import services as bench
 from webapp.lib import lists
 from webapp.lib.errors import Refused
-from webapp.runs import evaluating, evaluation_form, folders, leaderboard, queries
+from webapp.runs import evaluating, evaluation_form, exporting, folders, leaderboard, queries
 from webapp.runs import evaluation_items as items_of
 from webapp.runs import evaluation_pictures as pictures
 from webapp.runs.access import evaluation_by_number
@@ -38,7 +39,7 @@ from webapp.runs.evaluation_values import (
 )
 from webapp.runs.models import Evaluation
 
-LARGEST_FILE = 256 << 20  # bytes that a page gives away in one answer
+Answer = TypeVar("Answer", bound=HttpResponseBase)
 JOB_KINDS = ("evaluate",)
 
 
@@ -102,7 +103,10 @@ def _cell(value: Any) -> Any:
 
 
 def _attached(data: bytes, name: str, kind: str) -> HttpResponse:
-    answer = HttpResponse(data, content_type=kind)
+    return _attaching(HttpResponse(data, content_type=kind), name)
+
+
+def _attaching(answer: Answer, name: str) -> Answer:
     answer["Content-Disposition"] = content_disposition_header(True, name)
     answer["Content-Security-Policy"] = "default-src 'none'; sandbox"
     return answer
@@ -198,7 +202,8 @@ def _shown(found: Evaluation) -> dict[str, Any]:
             row["chart"] = pictures.whisker(row["measured"])
     overall = results["overall"]
     controls = items_of.same_model(found, others)
-    seen = queries.seen_of_release(found.run, found.release) if found.run and found.release else 0
+    runs = {found.run_id} if found.run_id else set()
+    seen = sum(queries.seen_in_training(found.release, runs).values()) if found.release else 0
     return {
         "overall": measured(overall),
         "counts": overall,
@@ -332,24 +337,24 @@ def _path(found: Evaluation, name: str) -> Any:
 
 @login_required
 @require_safe
-def evaluation_file(request: HttpRequest, slug: str, number: int, what: str) -> HttpResponse:
+def evaluation_file(request: HttpRequest, slug: str, number: int, what: str) -> StreamingHttpResponse:
     """Tables: for everybody in the project."""
     return _file(request, slug, number, what, "view")
 
 
 @login_required
 @require_safe
-def evaluation_items_file(request: HttpRequest, slug: str, number: int, lines: str) -> HttpResponse:
+def evaluation_items_file(request: HttpRequest, slug: str, number: int, lines: str) -> StreamingHttpResponse:
     """What holds keys or replies: for those who may take data out."""
     return _file(request, slug, number, lines, "export")
 
 
-def _file(request: HttpRequest, slug: str, number: int, what: str, action: Any) -> HttpResponse:
+def _file(request: HttpRequest, slug: str, number: int, what: str, action: Any) -> StreamingHttpResponse:
     found, _ = evaluation_by_number(request.user, slug, number, action)
     name, _, kind, needed = FILES.get(what, ("", "", "", ""))
     path = _path(found, name) if needed == action and found.state == Evaluation.State.DONE else None
     if path is None:
         raise Http404("This evaluation has no such file.")
-    if path.stat().st_size > LARGEST_FILE:
-        raise Http404(f"The file is larger than {LARGEST_FILE >> 20} MB; it lies in the data folder.")
-    return _attached(path.read_bytes(), f"{slug}-evaluation-{number}-{path.name}", kind)
+    answer = StreamingHttpResponse(exporting.pieces(path), content_type=kind)
+    answer["Content-Length"] = str(path.stat().st_size)
+    return _attaching(answer, f"{slug}-evaluation-{number}-{path.name}")

@@ -1,12 +1,12 @@
 """Rollouts: the answers a run gave in training, side by side, each with what every reward gave it and why.
 
-They show keys, so they are for reviewers and above.
+They show keys, so they are for reviewers and above; who opens one counts as having seen its question's key.
 """
 
 from __future__ import annotations
 
 from statistics import fmean
-from typing import Any
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_required
@@ -14,7 +14,9 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.views.decorators.http import require_safe
 
 from ml.questions.taxonomy import CATEGORIES
+from webapp.accounts.models import User
 from webapp.accounts.pages import page
+from webapp.bench import services as bench
 from webapp.bench.charts import bar
 from webapp.runs import explaining, queries
 from webapp.runs.access import run_by_number
@@ -93,9 +95,10 @@ def rollout(request: HttpRequest, slug: str, number: int, rollout_id: int) -> Ht
     wanted = Wanted(request)
     weights = weights_of(found)
     before, after = neighbours(one, wanted)
-    item = SnapshotItem.objects.select_related("question", "video").filter(
-        snapshot=found.snapshot_id, item_hash=one.item_hash
-    )
+    items = SnapshotItem.objects.select_related("question", "video")
+    item = items.filter(snapshot=found.snapshot_id, item_hash=one.item_hash).first()
+    if item is not None and item.question_id:
+        bench.saw(user=cast(User, request.user), ids=[item.question_id])
     context = head(request, found, role, "rollouts") | {
         "rollout": one,
         "category": words(one.category),
@@ -103,7 +106,7 @@ def rollout(request: HttpRequest, slug: str, number: int, rollout_id: int) -> Ht
         "options": [(letter(place), text, letter(place) in keys(one.answer)) for place, text in enumerate(one.options)],
         "events": list(explaining.events(one.row)),
         "visible": one.row.get("visible_persons"),
-        "item": item.first(),
+        "item": item,
         "legend": explaining.WORDS.items(),
         "before": before,
         "after": after,

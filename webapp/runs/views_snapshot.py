@@ -35,6 +35,7 @@ def snapshots(request: HttpRequest, slug: str) -> HttpResponse:
             form.add_error(refused.field if refused.field in form.fields else None, refused.sentence)
     context = {
         "rows": queries.snapshots_of(project),
+        "most": queries.LIMIT,
         "form": form,
         "any_release": bool(form.known),
         "why_not": why_not(request.user, project.id),

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from asgiref.sync import async_to_sync
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -151,6 +152,9 @@ def test_items_that_were_retired_or_trained_on_are_said(people: SimpleNamespace,
         "Was trained on 1 item of this release, which its accuracy counts.",
         "Asked at most 5 items of the release.",
     ]
+    assert board(people).finding.endswith("But model was trained on 1 item of this release.")
+    evaluate(release, replies_of(WRONG), name="honest")
+    assert board(people).finding.endswith("But model was trained on 1 item of this release.")  # it still is on top
 
 
 def test_as_many_queries_for_ten_as_for_one(people: SimpleNamespace, release: Release, as_user: Any) -> None:
@@ -288,15 +292,25 @@ def test_one_evaluation_shows_its_tables_and_the_comparison(
     assert "a alone is right on 6, b alone on 3" in text and "a heuristic" in text
     assert "Items and replies" not in text and "Who is it in q00001?" not in text  # keys are for reviewers
     assert client.get(f"/p/one/evaluations/{a.number}/?with=99").status_code == 404
-    samples = client.get(f"/p/one/evaluations/{a.number}/files/lmms-eval")
-    tree = json.loads(samples.content)
+    tree = json.loads(sent(client.get(f"/p/one/evaluations/{a.number}/files/lmms-eval")))
     assert tree["results"]["release_one_r1"]["accuracy,none"] == 0.75 and tree["model_name"] == "a"
     assert client.get(f"/p/one/evaluations/{a.number}/files/samples").status_code == 404  # that is not for everybody
     assert client.get(f"/p/one/evaluations/{a.number}/items/samples").status_code == 403
-    lines = as_user(people.cora).get(f"/p/one/evaluations/{a.number}/items/samples").content.splitlines()
+    lines = sent(as_user(people.cora).get(f"/p/one/evaluations/{a.number}/items/samples")).splitlines()
     assert len(lines) == 12 and json.loads(lines[0])["target"] == "B"
     for path in ("files/../results.json", "files/passwd", "items/run.json"):
         assert as_user(people.alice).get(f"/p/one/evaluations/{a.number}/{path}").status_code == 404
+
+
+def sent(answer: Any) -> bytes:
+    """A file as it is streamed, of the length that was told before."""
+
+    async def whole() -> bytes:
+        return b"".join([piece async for piece in answer.streaming_content])
+
+    data = async_to_sync(whole)()
+    assert answer["Content-Length"] == str(len(data)) and answer["Content-Disposition"].startswith("attachment")
+    return data
 
 
 def test_items_with_keys_are_for_reviewers_who_then_know_them(

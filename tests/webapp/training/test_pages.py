@@ -20,6 +20,7 @@ from django.test.utils import CaptureQueriesContext
 from tests.browser.runs import seed
 from tests.webapp.runs import make_filmed_video
 from tests.webapp.training import made
+from webapp.bench.models import KeySeen
 from webapp.runs import folders, run_settings
 from webapp.runs.models import DatasetSnapshot, Metric, Rollout, TrainingRun
 
@@ -306,6 +307,22 @@ def test_answers_stand_side_by_side_with_what_they_earned(
     assert "This form does not read plurals and small letters." in told
     assert "Gaze: Person 2, Person 3, 3 to 5 s" in told and "Gesture: Person 1, 3.2 to 4 s" in told
     assert re.search(r'<li class="is-key"><b>B</b> <span>Person 3</span>', told)
+
+
+def test_who_reads_a_rollout_knows_the_key(snapshot: DatasetSnapshot, people: SimpleNamespace, as_user: Any) -> None:
+    """By its page or by the API: no blind answer is asked of that person any more. The list tells no key."""
+    run = seed.make_run(snapshot, people.alice, steps=1)
+    seed.keep_rollout(run, 1)
+    rollout = Rollout.objects.get()
+    question = made.question(make_filmed_video(people.one), 1)
+    snapshot.items.filter(item_hash=rollout.item_hash).update(question=question)
+    as_user(people.rita).get(f"{RUNS}1/rollouts/")
+    assert as_user(people.bob).get(f"{RUNS}1/rollouts/{rollout.id}/").status_code == 403
+    assert not KeySeen.objects.exists()
+    assert as_user(people.rita).get(f"{RUNS}1/rollouts/{rollout.id}/").status_code == 200
+    assert as_user(people.cora).get("/api/v1/projects/one/runs/1/rollouts").status_code == 200
+    seen = KeySeen.objects.order_by("user__username").values_list("user__username", "question")
+    assert list(seen) == [("cora", question.id), ("rita", question.id)]
 
 
 HOSTILE = '<script>alert(1)</script><gaze>"><img src=x onerror=alert(2)> Person 3</gaze>{{ 7|add:7 }}<answer>B</answer>'

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from django.http import Http404
 
 from tests.webapp.training import made
 from webapp.bench.models import Release, ReleaseItem
@@ -138,12 +139,35 @@ def test_a_leaderboard_can_say_what_a_run_trained_on(snapshot: DatasetSnapshot, 
         ReleaseItem.objects.create(
             release=release, question=question, position=position, question_version=1, item={}, sha256=f"{number:064x}"
         )
-    assert queries.seen_of_release(run, release) == 2
+    assert queries.seen_in_training(release, {run.id}) == {run.id: 2}
     other = made.snapshot(run.project)
-    child = made.run(other)
-    TrainingRun.objects.filter(id=child.id).update(parent=run)
-    child.refresh_from_db()
-    assert queries.seen_of_release(child, release) == 2  # through the weights it began with
+    warm, child = made.run(other), made.run(other)  # SFT, then GRPO on the same snapshot
+    TrainingRun.objects.filter(id=warm.id).update(parent=run)
+    TrainingRun.objects.filter(id=child.id).update(parent=warm)
+    other.items.all().delete()  # nothing of the release is in theirs
+    assert queries.seen_in_training(release, {warm.id, child.id}) == {warm.id: 2, child.id: 2}  # by the first weights
+    assert queries.seen_in_training(release, set()) == {}
+
+
+def test_a_run_that_is_gone_by_now_is_not_found(run: TrainingRun) -> None:
+    TrainingRun.objects.filter(id=run.id).delete()
+    with pytest.raises(Http404, match="no such run"):
+        queries.run_row(run)
+
+
+def test_a_row_does_not_read_what_grows(run: TrainingRun) -> None:
+    with count_queries() as asked:
+        queries.run_row(run, "admin")
+        queries.runs_of(run.project)
+    read = " ".join(one["sql"] for one in asked)
+    assert '"runs_trainingrun"."state"' in read
+    for column in ("facts", "log", "about"):
+        assert f'."{column}"' not in read
+
+
+def test_snapshots_are_counted_without_reading_them(people: SimpleNamespace, snapshot: DatasetSnapshot) -> None:
+    DatasetSnapshot.objects.create(project=people.one, number=9, name="x")
+    assert queries.snapshot_counts(people.one) == (2, 1)
 
 
 def test_compared_runs_tell_what_differs(snapshot: DatasetSnapshot) -> None:
