@@ -10,11 +10,12 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
-from django.db import transaction
+from django.db import DataError, transaction
 
 from ml.formats import jsonfields as read_as
 from ml.formats.errors import FormatError
@@ -37,6 +38,10 @@ def import_folder(*, folder: Path, project: Project, user: User | None, name: st
         return _import(Returned(folder, project), user, name)
     except (FormatError, configs.ConfigError) as error:
         raise Refused(str(error), "folder") from error
+    except DataError as error:
+        raise Refused(
+            f"{folder} holds text or a number that the database cannot keep, such as a NUL.", "folder"
+        ) from error
 
 
 class Returned:
@@ -46,6 +51,7 @@ class Returned:
         inner = folder / "run"
         self.path = inner if not (folder / "run.json").is_file() and (inner / "run.json").is_file() else folder
         self.project = project
+        refuse_links(folder, self.path)
         run = RunFolder(self.path)
         self.about = _object(self.path / "run.json")
         state = run.state()
@@ -93,6 +99,16 @@ class Returned:
         return TrainingRun.objects.filter(project=self.project, id=id).first()
 
 
+def refuse_links(given: Path, run: Path) -> None:
+    """Raises FormatError where anything that would be taken is a link, or lies behind one: it may lead to any file of
+    this machine. `given` itself may be one: whoever names it knows."""
+    parts = [run / name for name in (folders.FINAL, "checkpoints", "tensorboard")]
+    named = [run, run.parent / exporting.NOTE, *(run / name for name in PLAIN), *parts]
+    for path in chain(named, *(part.rglob("*") for part in parts)):
+        if path.is_symlink() and path != given:
+            raise FormatError(f"{path} is a link; copy the folder with what its links stand for (cp -rL) first.")
+
+
 def _import(told: Returned, user: User | None, name: str) -> TrainingRun:
     known = TrainingRun.objects.filter(project=told.project, imported=True, about=told.about, step=told.state.step)
     twin = known.first()
@@ -112,6 +128,7 @@ def _import(told: Returned, user: User | None, name: str) -> TrainingRun:
 def _write(told: Returned, id: UUID, user: User | None, name: str) -> TrainingRun:
     snapshot = DatasetSnapshot.objects.select_for_update().get(id=told.snapshot.id)
     origin, state = told.origin(), told.state
+    parent = origin.parent if origin else None
     number = services.next_number(project=told.project, kind="run")
     run = TrainingRun.objects.create(
         id=id,
@@ -120,7 +137,8 @@ def _write(told: Returned, id: UUID, user: User | None, name: str) -> TrainingRu
         name=services.checked_name(name or str(told.note.get("name", "")), f"Run {number}"),
         stage=told.stage,
         snapshot=snapshot,
-        base_model=told.model or "not named",
+        base_model="" if parent else told.model or "not named",
+        parent=parent,
         cloned_from=origin,
         preset=told.config.preset,
         overrides=configs.changed(told.config) if told.config.preset else {},
@@ -134,7 +152,7 @@ def _write(told: Returned, id: UUID, user: User | None, name: str) -> TrainingRu
         resumed_from=state.resumed_from,
         about=dict(told.about),
         imported=True,
-        withdrawn=snapshot.withdrawn,
+        withdrawn=snapshot.withdrawn or (parent is not None and parent.withdrawn),
         created_by=user,
         started=_moment(told.metrics[0]["time"]) if told.metrics else None,
         ended=_moment(told.metrics[-1]["time"]) if told.metrics else None,

@@ -8,9 +8,11 @@ that was cut short.
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 from django.conf import settings
@@ -37,18 +39,36 @@ def scrub(video: Video) -> list[str]:
     _end_jobs(snapshots)
     list(DatasetSnapshot.objects.select_for_update().filter(id__in=snapshots).order_by("id").values_list("id"))
     hashes = list(items.values_list("item_hash", flat=True))
+    for snapshot in DatasetSnapshot.objects.filter(id__in=snapshots):
+        _forget_names(snapshot, video)
     items.update(row={}, withdrawn=True)
     DatasetSnapshot.objects.filter(id__in=snapshots).update(withdrawn=True)
     runs = _descended(snapshots)
     list(TrainingRun.objects.select_for_update().filter(id__in=runs).order_by("id").values_list("id"))
     TrainingRun.objects.filter(id__in=runs).update(withdrawn=True, version=F("version") + 1)
     direct = TrainingRun.objects.filter(snapshot__in=snapshots)
-    direct.update(log="")  # a training process may quote what it reads
+    # a training process may quote what it reads, and a preflight repeats what leaks
+    direct.update(log="", preflight={"state": "failed", "error": "A video of its snapshot was withdrawn or deleted."})
     Rollout.objects.filter(run__in=direct, item_hash__in=hashes).delete()
     Checkpoint.objects.filter(run__in=runs).update(withdrawn=True)
     Evaluation.objects.filter(run__in=runs).update(withdrawn=True)
     transaction.on_commit(lambda: erase(snapshots))
     return []
+
+
+def _forget_names(snapshot: DatasetSnapshot, video: Video) -> None:
+    """Take the names of the video and of its recording, where no other video is of that, out of what is told of the
+    snapshot: lists of recordings, and sentences of leaks that say them."""
+    its, others = snapshot.items.filter(video=video), snapshot.items.exclude(video=video)
+    recordings = set(its.values_list("row__recording", flat=True)) - set(
+        others.values_list("row__recording", flat=True)
+    )
+    names = {str(name) for name in recordings | {video.name} if name}
+    facts = snapshot.facts
+    for split, known in facts.get("recordings", {}).items():
+        facts["recordings"][split] = [name for name in known if name not in names]
+    facts["leaks"] = [told for told in facts.get("leaks", []) if not any(f"“{name}”" in told for name in names)]
+    snapshot.save(update_fields=["facts"])
 
 
 def _end_jobs(snapshots: set[UUID]) -> None:
@@ -82,6 +102,7 @@ def erase(snapshots: Iterable[UUID]) -> None:
         gone = set(snapshot.items.filter(withdrawn=True).values_list("item_hash", flat=True))
         try:
             erase_rows(folders.snapshot(snapshot.id), gone)
+            erase_names(folders.snapshot(snapshot.id), snapshot.facts)
             for run in snapshot.runs.values_list("id", flat=True):
                 erase_rollouts(folders.run(run), gone)
         except OSError:
@@ -98,6 +119,12 @@ def erase_rows(folder: Path, gone: set[str]) -> None:
     for clip in (folder / "clips").glob("*"):
         if f"clips/{clip.name}" not in needed:
             clip.unlink()
+
+
+def erase_names(folder: Path, facts: Mapping[str, Any]) -> None:
+    """Write snapshot.json as the database tells it now."""
+    if (folder / "snapshot.json").exists():
+        folders.write(folder / "snapshot.json", json.dumps(facts, indent=1, ensure_ascii=False) + "\n")
 
 
 def erase_rollouts(folder: Path, gone: set[str]) -> None:

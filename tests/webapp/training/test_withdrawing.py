@@ -120,6 +120,27 @@ def test_what_learned_from_it_is_flagged_and_what_runs_is_ended(
             act(run=run, user=None, version=run.version)
 
 
+def test_names_of_its_recording_go_from_what_is_told_of_the_snapshot(run: TrainingRun, video: Video) -> None:
+    """Not those that another video's rows keep; a preflight repeats the leaks, so it goes."""
+    snapshot = run.snapshot
+    lost, kept = "The recording “recording 0” is in both splits.", "Item a shares 2 s of “recording 1”."
+    snapshot.facts |= {
+        "recordings": {"train": ["recording 0", "recording 1"], "validation": ["recording 0"]},
+        "leaks": [lost, kept, "Items show the same 1 s of “withdrawn.mp4”."],
+    }
+    snapshot.save()
+    place = folders.snapshot(snapshot.id) / "snapshot.json"
+    place.write_text(json.dumps(snapshot.facts))
+    TrainingRun.objects.filter(id=run.id).update(preflight={"state": "done", "warnings": [lost]})
+    delete_video(video=video)
+    snapshot.refresh_from_db()
+    run.refresh_from_db()
+    assert snapshot.facts["recordings"] == {"train": ["recording 1"], "validation": []}
+    assert snapshot.facts["leaks"] == [kept] and snapshot.facts["counts"]["train"]["items"] == 5
+    assert json.loads(place.read_text()) == snapshot.facts
+    assert run.preflight["state"] == "failed" and lost not in json.dumps(run.preflight)
+
+
 def test_other_snapshots_are_left_alone(run: TrainingRun, project: Project) -> None:
     stranger = make_video(project, name="stranger.mp4")
     delete_video(video=stranger)
