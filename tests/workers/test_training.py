@@ -351,7 +351,10 @@ def test_an_old_job_does_not_train(project: Project) -> None:
     attempt.run(str(old.id), "here@elsewhere", training.work, training.tidy)
     old.refresh_from_db()
     run.refresh_from_db()
-    assert (old.state, old.error) == ("failed", "This run went on with another job.") and run.state == "queued"
+    assert (old.state, old.error) == (
+        "failed",
+        "This run does not wait for this job any more.",
+    ) and run.state == "queued"
     assert do(run).state == "done"
 
 

@@ -56,7 +56,11 @@ def retry_job(request: HttpRequest, job_id: UUID) -> dict[str, Any]:
 
 
 def _story(request: HttpRequest, job_id: UUID) -> dict[str, Any]:
-    return queries.story(_job(request, job_id), cast(User, request.user))
+    job = _job(request, job_id)
+    told = queries.story(job, cast(User, request.user))
+    if job.kind in TRAINING and "review" not in allowed(request.user, job.project_id):
+        told["log"] = "What it logged may quote items with their keys, so it is for reviewers."
+    return told
 
 
 def _job(request: HttpRequest, job_id: UUID) -> Job:

@@ -139,14 +139,19 @@ def _of_run(project: Project, number: str, step: str) -> Chosen:
     run = TrainingRun.objects.filter(project=project, number=int(number)).first()
     if run is None:
         raise Refused(f"There is no run {int(number)} in this project.", "model")
-    if run.state in TRAINING:  # it may drop a checkpoint while that is being read
-        raise Refused(f"Run {run.number} is still training; evaluate it once it has ended or was stopped.", "model")
+    check_rests(run)
     kept = checkpoint_of(run, int(step) if step else None)
     if kept is None:
         what = f"no complete checkpoint at step {int(step)}" if step else "no final model yet"
         raise Refused(f"Run {run.number} has {what}.", "model")
     told = "final" if kept.final else f"step {kept.step}"
     return Chosen("run", f"{run.name} ({told})"[:200], run, None if kept.final else kept.step)
+
+
+def check_rests(run: TrainingRun) -> None:
+    """Raises Refused while it trains: it may drop a checkpoint while that is being read."""
+    if run.state in TRAINING:
+        raise Refused(f"Run {run.number} is still training; evaluate it once it has ended or was stopped.", "model")
 
 
 def checkpoint_of(run: TrainingRun, step: int | None) -> Checkpoint | None:
@@ -169,6 +174,7 @@ def model_of(evaluation: Evaluation) -> str:
     kept = checkpoint_of(evaluation.run, evaluation.checkpoint) if evaluation.run else None
     if kept is None:
         raise Refused("The run's model is no longer there.", "model")
+    check_rests(kept.run)
     return str(folders.run(kept.run_id) / kept.path)
 
 
@@ -233,6 +239,11 @@ def _start(
     kept: dict[str, Any],
 ) -> Evaluation:
     Project.objects.select_for_update(no_key=True).get(id=project.id)
+    if who.run is not None:  # from here on it neither goes on nor goes away (`services.check_unread`)
+        held = TrainingRun.objects.select_for_update(no_key=True).filter(id=who.run.id).first()
+        if held is None:
+            raise Refused(f"Run {who.run.number} was deleted meanwhile.", "model")
+        check_rests(held)
     what = {
         "model_kind": who.kind,
         "model": who.name,

@@ -22,12 +22,15 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.lib.errors import Refused
 from webapp.library.models import Video
+from webapp.runs import services
 from webapp.runs.models import Checkpoint, DatasetSnapshot, Metric, Rollout, SnapshotItem, TrainingRun
 
 LOG_BYTES = 16 * 1024
 GONE = "A video of this snapshot was withdrawn or deleted while it was built; make it again."
+CHANGED = "The draft was changed while it was looked at."
 OVERLONG = "overlong"  # as `ml.training.rollouts` calls it
-MOVED_ON = "This run went on with another job."
+MOVED_ON = "This run does not wait for this job any more."
+WAITS = (TrainingRun.State.QUEUED, TrainingRun.State.RUNNING, TrainingRun.State.STOPPING)
 
 # ---------------------------------------------------------------------------------------------------------------------
 # Snapshots
@@ -117,14 +120,14 @@ def keep_preflight(*, run_id: UUID, key: str, told: Mapping[str, Any]) -> None:
 
 
 def follow_preflight(job: Job) -> None:
-    """A preflight that failed or was cancelled says so in its run."""
-    if job.state == Job.State.DONE:
-        return
+    """A preflight that ended without an answer says so in its run."""
     row = TrainingRun.objects.select_for_update().filter(id=job.parameters.get("run")).first()
     if row is None or row.preflight.get("for") != job.parameters.get("for") or row.preflight.get("state") == "done":
         return
     if job.state == Job.State.QUEUED:
         row.preflight = row.preflight | {"state": "queued"}
+    elif job.state == Job.State.DONE:
+        row.preflight = row.preflight | {"state": "failed", "error": CHANGED}
     else:
         row.preflight = row.preflight | {"state": "failed", "error": job.error or "It was cancelled."}
     row.save(update_fields=["preflight"])
@@ -151,7 +154,7 @@ def begin_training(*, job: Job, run_id: UUID) -> TrainingRun:
     """The run of this attempt, which is running from now on. Raises ClaimLost, or Refused where the job is old."""
     jobs.held(job=job)
     rows = TrainingRun.objects.select_for_update(of=("self",)).select_related("snapshot", "parent")
-    run = rows.filter(id=run_id, job=job).first()
+    run = rows.filter(id=run_id, job=job, state__in=WAITS).first()
     if run is None:
         raise Refused(MOVED_ON, "run")
     if run.state == TrainingRun.State.QUEUED:
@@ -318,13 +321,17 @@ def follow_training(job: Job) -> None:
     if job.state == Job.State.QUEUED:
         if run.state == TrainingRun.State.STOPPING:
             return  # the next attempt stops it
+        if run.state not in WAITS:  # the job is tried again
+            services.check_unread(run)
         run.state, run.error, run.ended = TrainingRun.State.QUEUED, "", None
     elif job.state == Job.State.CANCELLED:
         run.state = TrainingRun.State.STOPPED if run.attempt else TrainingRun.State.DRAFT
         run.error, run.ended = _cancelled(run), timezone.now()
+        if not run.attempt:
+            run.job = None  # tried again, it would train what the draft has become since
     else:
         run.state, run.error, run.ended = TrainingRun.State.FAILED, job.error, timezone.now()
-    run.save(update_fields=["state", "error", "ended"])
+    run.save(update_fields=["state", "error", "ended", "job"])
 
 
 def _cancelled(run: TrainingRun) -> str:

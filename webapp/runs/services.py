@@ -28,7 +28,7 @@ from webapp.jobs.models import Job
 from webapp.lib.errors import Refused, Stale
 from webapp.library.models import Project
 from webapp.runs import basemodels, folders
-from webapp.runs.models import STAGES, DatasetSnapshot, Numbers, TrainingRun
+from webapp.runs.models import STAGES, DatasetSnapshot, Evaluation, Numbers, TrainingRun
 
 MOST_NAME = 120
 MOST_RELEASES = 100
@@ -147,6 +147,10 @@ def create_run(
     wanted = Wanted(stage, snapshot, preset, base_model, parent, dict(overrides or {}), seed)
     config = wanted.checked(project)
     number = next_number(project=project, kind="run")
+    held = DatasetSnapshot.objects.select_for_update(no_key=True).filter(id=snapshot.id).first()
+    if held is None:
+        raise Refused(f"Snapshot {snapshot.number} was deleted meanwhile.", "snapshot")
+    check_whole(held)
     run = TrainingRun.objects.create(
         project=project,
         number=number,
@@ -161,10 +165,16 @@ def create_run(
         config=stored(config),
         seed=config.train.seed,
         max_steps=config.train.max_steps,
+        withdrawn=_saw_withdrawn(parent),
         created_by=user,
     )
     _ask_preflight(run, user)
     return run
+
+
+def _saw_withdrawn(parent: TrainingRun | None) -> bool:
+    """Whether the weights that a run begins with learned from a video that was withdrawn since."""
+    return parent is not None and parent.withdrawn
 
 
 class Wanted:
@@ -217,6 +227,16 @@ def check_whole(snapshot: DatasetSnapshot) -> None:
         raise Refused(
             f"A video of snapshot {snapshot.number} was withdrawn or deleted; make a new snapshot and clone the run.",
             "snapshot",
+        )
+
+
+def check_unread(run: TrainingRun) -> None:
+    """Raises Refused while an evaluation reads the run's folder, or waits to. Call with the run locked."""
+    reading = run.evaluations.filter(state__in=(Evaluation.State.QUEUED, Evaluation.State.RUNNING))
+    first = reading.order_by("number").first()
+    if first is not None:
+        raise Refused(
+            f"Evaluation {first.number} asks a model of run {run.number}; wait for its end, or stop it first.", "state"
         )
 
 
@@ -277,7 +297,7 @@ def change_draft(*, run: TrainingRun, user: User | None, version: int, changes: 
     row.snapshot, row.base_model, row.parent = wanted.snapshot, wanted.base_model, wanted.parent
     row.preset, row.overrides, row.config = wanted.preset, wanted.overrides, stored(config)
     row.seed, row.max_steps = config.train.seed, config.train.max_steps
-    row.preflight = {}
+    row.preflight, row.withdrawn = {}, _saw_withdrawn(row.parent)  # a draft learned nothing itself yet
     _save(row)
     _ask_preflight(row, user)
     return row
@@ -368,8 +388,10 @@ def resume(*, run: TrainingRun, user: User | None, version: int) -> TrainingRun:
 
 def _queue(row: TrainingRun, user: User | None) -> TrainingRun:
     check_whole(row.snapshot)
+    check_unread(row)
     if row.parent is not None:
         check_parent(row.parent, row.project)
+    row.withdrawn = row.withdrawn or _saw_withdrawn(row.parent)
     row.state, row.error, row.ended = TrainingRun.State.QUEUED, "", None
     row.job = jobs.create(project=row.project, kind="train", queue="train", parameters={"run": str(row.id)}, user=user)
     _save(row)
@@ -390,7 +412,7 @@ def stop(*, run: TrainingRun, user: User | None, version: int) -> TrainingRun:
         return row
     if job is not None and job.state == Job.State.QUEUED:
         jobs.cancel(job=job, user=user)  # its follower says what the run is then
-        row.refresh_from_db(fields=["state", "error", "ended"])
+        row.refresh_from_db(fields=["state", "error", "ended", "job"])
     else:
         row.state = TrainingRun.State.STOPPING
     _save(row)
@@ -406,6 +428,7 @@ def delete(*, run: TrainingRun, version: int) -> None:
     child = row.children.order_by("number").first()
     if child is not None:
         raise Refused(f"Run {child.number} begins with this run's model; delete that one first.", "state")
+    check_unread(row)
     id = row.id
     row.delete()
     transaction.on_commit(lambda: folders.remove(folders.run(id)))

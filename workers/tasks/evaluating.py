@@ -30,13 +30,14 @@ from ml.formats.errors import FormatError
 from ml.formats.jsonstream import entries
 from webapp.exchange import release_folder
 from webapp.jobs.broker import app
-from webapp.jobs.models import DeviceLease, Job
+from webapp.jobs.models import Job
 from webapp.lib.datafolder import HERE
 from webapp.lib.errors import Refused
 from webapp.runs import evaluating, folders
 from webapp.runs.evaluating import Changed
 from webapp.runs.models import Evaluation
 from webapp.studio import processes
+from workers.apart import environment
 from workers.attempt import Attempt, run
 
 TRIES = 20  # at an evaluation whose release keeps changing
@@ -244,13 +245,6 @@ class Lines:
         self._at += len(data)
         self._count += data.count(b"\n")
         return self._count
-
-
-def environment(job: Job) -> dict[str, str]:
-    """Ours, with the leased GPU as the only one."""
-    device = DeviceLease.objects.filter(job=job).values_list("device", flat=True).first() or ""
-    _, cuda, number = device.rpartition("cuda:")
-    return dict(os.environ) | ({"CUDA_VISIBLE_DEVICES": number} if cuda and number.isdigit() else {})
 
 
 @contextmanager

@@ -34,6 +34,8 @@ def work(attempt: Attempt) -> None:
     if wanted is None:
         raise Refused("This run was deleted meanwhile.", "run")
     key = services.preflight_key(wanted)
+    if key != attempt.job.parameters["for"]:  # another job looks at what it is now
+        return attempt.finish({"run": wanted.number, "outdated": True})
     services.check_whole(wanted.snapshot)
     snapshot, model = folders.snapshot(wanted.snapshot_id), start_model(wanted)
     asked = attempt.folder / ASKED

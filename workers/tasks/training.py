@@ -27,7 +27,7 @@ from django.db import InterfaceError, OperationalError, connection
 from ml.formats.errors import FormatError
 from ml.training.folder import RunFolder, State, Tail, is_held
 from webapp.jobs.broker import app
-from webapp.jobs.models import DeviceLease, Job
+from webapp.jobs.models import Job
 from webapp.jobs.services import ClaimLost
 from webapp.lib.datafolder import HERE
 from webapp.lib.errors import Refused
@@ -35,6 +35,7 @@ from webapp.runs import basemodels, folders, recording, services, withdrawal
 from webapp.runs.models import TrainingRun
 from webapp.runs.recording import News
 from webapp.studio.processes import die_with_parent
+from workers.apart import environment
 from workers.attempt import Attempt, is_full, patiently, run
 
 log = logging.getLogger(__name__)
@@ -46,7 +47,6 @@ DEATHS = 3
 HELD_S = 20.0
 MOST_LINES = 2000  # of metrics and of rollouts brought into rows at once
 BAD_INPUT = 2
-SECRETS = ("DATABASE_URL", "BROKER_URL", "STORAGE_URL", "SIGHTLINE_SECRET_KEY")  # nothing that a training needs
 CONSOLE = "console.txt"  # what the command says before it writes its own log
 Spoken = dict[str, Any]
 
@@ -123,7 +123,9 @@ class Training:
         if before is not None and before.state == "done" and self.folder.final.is_dir():
             return self._finish(TrainingRun.State.DONE)  # an attempt that was killed at its very end
         if self.stopping:
-            return self._finish(TrainingRun.State.STOPPED, self._stopped_words("The worker died while it stopped."))
+            return self._finish(
+                TrainingRun.State.STOPPED, self._stopped_words("It was stopped while no process trained.")
+            )
         deaths, last = 0, self.folder.newest()
         while True:
             before = self.state()
@@ -215,14 +217,10 @@ class Training:
         return self.process.returncode
 
     def _environment(self) -> dict[str, str]:
-        env = {name: value for name, value in os.environ.items() if name not in SECRETS}
-        env |= {"SIGHTLINE_DIE_WITH_PARENT": "1", "PYTHONUNBUFFERED": "1"}
-        lease = DeviceLease.objects.filter(job=self.attempt.job).values_list("device", flat=True).first() or ""
-        device, config = lease.rpartition("/")[2], self.run.config
+        config = self.run.config
         alone = config.get("train", {}).get("processes", 1) == 1 and config.get("model", {}).get("device") != "cpu"
-        if device.startswith("cuda:") and alone:
-            env["CUDA_VISIBLE_DEVICES"] = device.removeprefix("cuda:")
-        return env
+        env = environment(self.attempt.job, alone=alone)
+        return env | {"SIGHTLINE_DIE_WITH_PARENT": "1", "PYTHONUNBUFFERED": "1"}
 
     def _progress(self) -> tuple[str, float]:
         step, most = self.known.get("step", 0), self.known.get("max_steps", 0)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from types import SimpleNamespace
 from typing import Any
+from uuid import uuid4
 
 import pytest
-from django.db import close_old_connections, connection
+from django.db import close_old_connections, connection, transaction
 
 from tests.webapp.training import made
 from webapp.bench.models import Release
@@ -15,8 +16,8 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.lib.errors import Refused, Stale
 from webapp.library.models import Project
-from webapp.runs import folders, recording, services
-from webapp.runs.models import TrainingRun
+from webapp.runs import evaluating, folders, recording, services
+from webapp.runs.models import DatasetSnapshot, Evaluation, TrainingRun
 
 
 @pytest.fixture
@@ -231,6 +232,94 @@ def test_a_run_can_begin_with_the_final_model_of_another(people: SimpleNamespace
     refused("of its own project", made.run, made=other, base_model="", parent=draft)
 
 
+def test_what_begins_with_flagged_weights_is_flagged(people: SimpleNamespace, draft: TrainingRun) -> None:
+    """Also where it is made after the withdrawal; a draft that is given clean weights has learned nothing of it."""
+    TrainingRun.objects.filter(id=draft.id).update(state="done", withdrawn=True)
+    draft.refresh_from_db()
+    (folders.run(draft.id) / "final").mkdir(parents=True)
+    child = made.run(draft.snapshot, base_model="", parent=draft)
+    assert child.withdrawn
+    changed = services.change_draft(
+        run=child, user=None, version=1, changes={"parent": None, "base_model": made.model()}
+    )
+    assert not changed.withdrawn
+    other = made.run(draft.snapshot, base_model="", parent=draft)
+    TrainingRun.objects.filter(id=other.id).update(withdrawn=False)  # made a moment before the withdrawal
+    other.refresh_from_db()
+    assert start(other).withdrawn
+
+
+def test_a_run_whose_model_is_asked_neither_goes_nor_goes_on(people: SimpleNamespace, draft: TrainingRun) -> None:
+    job = working(start(draft))
+    jobs.fail(job=job, error="It broke.")
+    run = TrainingRun.objects.get(id=draft.id)
+    run.checkpoints.create(step=2, path="checkpoints/checkpoint-2")
+    release = Release.objects.create(project=people.one, number=1, sha256="ab" * 32)
+    made_of = evaluating.start(project=people.one, user=None, release=release, model="run:1:2")
+    sentence = "Evaluation 1 asks a model of run 1"
+    refused(sentence, services.resume, run=run, user=None, version=run.version)
+    refused(sentence, services.delete, run=run, version=run.version)
+    refused(sentence, jobs.retry, job=job, user=None)
+    job.refresh_from_db()
+    assert job.state == "failed"
+    evaluating.stop(evaluation=made_of, user=None)
+    run = services.resume(run=run, user=None, version=run.version)
+    made_of.refresh_from_db()
+    evaluating.again(evaluation=made_of, user=None)  # its worker refuses then
+    refused("still training", evaluating.model_of, evaluation=Evaluation.objects.get(id=made_of.id))
+
+
+def test_a_model_is_not_asked_of_a_run_that_went_on_meanwhile(people: SimpleNamespace, draft: TrainingRun) -> None:
+    TrainingRun.objects.filter(id=draft.id).update(state="stopped")
+    draft.checkpoints.create(step=2, path="checkpoints/checkpoint-2")
+    release = Release.objects.create(project=people.one, number=1, sha256="ab" * 32)
+    who = evaluating.chosen(people.one, "run:1:2")
+    TrainingRun.objects.filter(id=draft.id).update(state="running")
+    with pytest.raises(Refused, match="still training"):
+        evaluating._start(uuid4(), people.one, None, release, who, "", "", {"seed": 0})
+    assert not Evaluation.objects.exists()
+
+
+def test_a_job_that_was_cancelled_does_not_train_a_draft_that_was_changed_since(draft: TrainingRun) -> None:
+    run = start(draft)
+    old = Job.objects.get(id=run.job_id)  # type: ignore[misc]
+    jobs.cancel(job=old, user=None)
+    run.refresh_from_db()
+    assert (run.state, run.job) == ("draft", None)
+    services.change_draft(run=run, user=None, version=run.version, changes={"overrides": {"train.max_steps": 8}})
+    jobs.retry(job=old, user=None)
+    run.refresh_from_db()
+    assert run.state == "draft"  # its new preflight is not through
+    job = jobs.claim(job_id=old.id, worker="w@elsewhere/1-1")
+    assert job is not None
+    refused("does not wait for this job", recording.begin_training, job=job, run_id=run.id)
+
+
+def test_a_preflight_of_what_the_draft_was_ends_in_a_sentence(draft: TrainingRun) -> None:
+    """Changed to and fro while a job looks: that job's answer is to another question, and nobody waits for ever."""
+    job = services.request_preflight(run=draft, user=None)
+    jobs.claim(job_id=job.id, worker="w@elsewhere/1-1")
+    job.refresh_from_db()
+    with transaction.atomic():
+        jobs.finish(job=job, result={"outdated": True})
+    draft.refresh_from_db()
+    assert (draft.preflight["state"], draft.preflight["error"]) == ("failed", recording.CHANGED)
+    job = services.request_preflight(run=draft, user=None)
+    jobs.claim(job_id=job.id, worker="w@elsewhere/1-1")
+    job.refresh_from_db()
+    with transaction.atomic():
+        recording.keep_preflight(run_id=draft.id, key=job.parameters["for"], told={"errors": []})
+        jobs.finish(job=job, result={})
+    draft.refresh_from_db()
+    assert draft.preflight["state"] == "done"
+
+
+def test_a_snapshot_deleted_while_a_run_is_made_of_it_is_said(people: SimpleNamespace) -> None:
+    snapshot = made.snapshot(people.one)
+    DatasetSnapshot.objects.filter(id=snapshot.id).delete()
+    refused("Snapshot 1 was deleted meanwhile", made.run, made=snapshot)
+
+
 def test_a_clone_is_a_draft_with_the_same_settings(draft: TrainingRun) -> None:
     run = services.change_draft(run=draft, user=None, version=1, changes={"overrides": {"train.max_steps": 9}})
     again = services.clone(run=run, user=None)
@@ -258,3 +347,12 @@ def test_a_conflict_says_what_the_run_is_now(people: SimpleNamespace, draft: Tra
     again = client.post(f"{address}/start", {"version": 1}, content_type="application/json")
     assert first.status_code == 200 and first.json()["state"] == "queued" and first.json()["may"]["stop"]
     assert (again.status_code, again.json()) == (409, {"error": "Somebody else was quicker: run 1 is queued now."})
+
+
+def test_what_a_training_job_logged_is_for_reviewers(people: SimpleNamespace, draft: TrainingRun, as_user: Any) -> None:
+    """A traceback may quote an item with its key; whether the job failed, and why, everybody may know."""
+    job = working(start(draft))
+    jobs.fail(job=job, error="It broke.", lines="the key is B")
+    for who, shown in ((people.vera, False), (people.bob, False), (people.rita, True)):
+        told = as_user(who).get(f"/api/v1/jobs/{job.id}").json()
+        assert ("the key is B" in told["log"]) == shown and told["error"] == "It broke."
