@@ -125,8 +125,8 @@ def name_of(line: str) -> str:
 
 
 def test_no_two_packages_overwrite_each_other() -> None:
-    """All OpenCV wheels share one folder, and the build tool ninja has the module of django-ninja: whichever is installed
-    last wins, without a warning."""
+    """All OpenCV wheels share one folder, and the build tool ninja has the module of django-ninja: whichever comes last
+    wins, without a warning."""
     from importlib.metadata import distributions
 
     owners: dict[str, set[str]] = defaultdict(set)
@@ -143,6 +143,8 @@ def test_models_are_read_from_safetensors_alone(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "from_pretrained":
             called = ast.unparse(node.func.value)
+            told = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
             if "Model" in called and not called.startswith("Peft"):  # of adapters the folder's file is asked for before
-                told = {keyword.arg: ast.unparse(keyword.value) for keyword in node.keywords}
                 assert told.get("use_safetensors") == "True", f"{path}:{node.lineno}: {called}"
+            if "Auto" in called:  # else whoever sits at the terminal is asked whether the folder's code may be run
+                assert told.get("trust_remote_code") == "False", f"{path}:{node.lineno}: {called}"

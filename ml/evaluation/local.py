@@ -80,10 +80,13 @@ class Weights:
             torch, transformers = torchside.load("A model folder")
             cuda = torch.cuda.is_available()
             try:
-                processor = transformers.AutoProcessor.from_pretrained(self.folder, local_files_only=True)
+                processor = transformers.AutoProcessor.from_pretrained(
+                    self.folder, local_files_only=True, trust_remote_code=False
+                )
                 model = transformers.AutoModelForImageTextToText.from_pretrained(
                     self.folder,
                     local_files_only=True,
+                    trust_remote_code=False,
                     use_safetensors=True,  # never weights that have to be unpickled
                     dtype=torch.bfloat16 if cuda else torch.float32,
                 )

@@ -58,8 +58,11 @@ def load(session: Session) -> tuple[Any, Any]:
             truncation_side="left",
         )
         model = transformers.AutoModelForImageTextToText.from_pretrained(
-            session.model, use_safetensors=True, **_options(torch, config)
-        )  # never weights that have to be unpickled
+            session.model,
+            trust_remote_code=False,
+            use_safetensors=True,  # never weights that have to be unpickled
+            **_options(torch, config),
+        )
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise _unreadable(session.model, "a model of images and text", error) from error
     if not hasattr(processor, "image_processor"):
@@ -80,7 +83,7 @@ def load_language(session: Session) -> tuple[Any, Any]:
             session.model, local_files_only=True, trust_remote_code=False
         )
         model = transformers.AutoModelForCausalLM.from_pretrained(
-            session.model, use_safetensors=True, **_options(torch, session.config)
+            session.model, trust_remote_code=False, use_safetensors=True, **_options(torch, session.config)
         )
     except (OSError, ValueError, KeyError, ImportError) as error:
         raise _unreadable(session.model, "a language model", error) from error
@@ -91,7 +94,6 @@ def _options(torch: Any, config: Config) -> dict[str, Any]:
     half = config.model.precision == "bf16" and (config.lora.enabled or config.train.parallel == "zero2")
     return {
         "local_files_only": True,
-        "trust_remote_code": False,
         "dtype": torch.bfloat16 if half else torch.float32,
         "attn_implementation": config.model.attention,
     }

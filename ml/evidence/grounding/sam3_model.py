@@ -73,7 +73,7 @@ class Transformers:
         self.limits = limits or Limits()
         self.device = "cuda" if torch.cuda.is_available() else "cpu"
         self.dtype = torch.bfloat16 if self.device == "cuda" else torch.float32
-        self.processor = hf.AutoProcessor.from_pretrained(folder, local_files_only=True)
+        self.processor = hf.AutoProcessor.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
         model = Model.from_pretrained(folder, local_files_only=True, use_safetensors=True, dtype=self.dtype)
         self.model = model.to(self.device).eval()
         if self.limits.detection is not None:

@@ -112,9 +112,9 @@ class Local:
         if self._loaded is None:
             torch, hf = torchside.load("The summariser local")
             device = "cuda" if torch.cuda.is_available() else "cpu"
-            tokenizer = hf.AutoTokenizer.from_pretrained(self.folder, local_files_only=True)
+            tokenizer = hf.AutoTokenizer.from_pretrained(self.folder, local_files_only=True, trust_remote_code=False)
             model = hf.AutoModelForCausalLM.from_pretrained(
-                self.folder, local_files_only=True, use_safetensors=True, dtype="auto"
+                self.folder, local_files_only=True, trust_remote_code=False, use_safetensors=True, dtype="auto"
             )
             if self.lora:
                 from peft import PeftModel
