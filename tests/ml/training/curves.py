@@ -12,7 +12,21 @@ from ml.training import tiny
 from tests.ml.training import running, samples
 from tests.ml.training.conftest import FAMILIES
 
-HOW = "losses of the preset tiny-cpu as tests.ml.training.running sets it, seed 0, one thread, float32"
+Lines = list[dict[str, float | None]]
+HOW = (
+    "losses (grpo: also entropies, and the first gradient's norm) of the preset tiny-cpu as tests.ml.training.running "
+    "sets it, seed 0, one thread, float32"
+)
+
+
+def column(lines: Lines, name: str) -> list[float]:
+    return [round(value, 5) for line in lines if (value := line[name]) is not None]
+
+
+def first_gradient(lines: Lines) -> float:
+    """The first norm above 0, of the start weights: the loss of GRPO is the KL term alone (advantages sum up to 0, and
+    the ratio is 1), so only the gradient shows the advantages."""
+    return next(norm for norm in column(lines, "grad_norm") if norm)
 
 
 def main() -> None:
@@ -25,8 +39,11 @@ def main() -> None:
             for stage in ("sft", "grpo"):
                 out = work / f"{stage} {family}"
                 assert running.run(stage, snapshot, model, out) == 0
-                losses = [line["loss"] for line in running.metrics(out)]
-                found[f"{stage} {family}"] = [round(loss, 5) for loss in losses if loss is not None]
+                lines = running.metrics(out)
+                found[f"{stage} {family}"] = column(lines, "loss")
+                if stage == "grpo":
+                    found[f"entropy {family}"] = column(lines, "entropy")
+                    found[f"gradient {family}"] = first_gradient(lines)
     versions = ", ".join(f"{one} {version(one)}" for one in ("torch", "transformers", "trl"))
     found["how"] = f"{HOW}; {versions}; {platform.machine()}"
     path = Path(__file__).with_name("curves.json")

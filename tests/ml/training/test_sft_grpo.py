@@ -22,7 +22,7 @@ from ml.evaluation.bench import Item
 from ml.training import folder
 from ml.training.folder import RunFolder
 from ml.training.tiny import is_tiny
-from tests.ml.training import running
+from tests.ml.training import curves, running
 from tests.ml.training.conftest import FAMILIES
 
 pytestmark = [
@@ -65,6 +65,9 @@ def test_a_run_stopped_and_resumed_is_the_run_that_went_through(
         assert all(value is None or math.isfinite(value) for value in line.values())
         assert line["loss"] is not None
     assert [line["loss"] for line in lines] == pytest.approx(CURVES[f"{stage} {family}"], abs=1e-2)
+    if stage == "grpo":
+        assert curves.first_gradient(lines) == pytest.approx(CURVES[f"gradient {family}"], rel=1e-2)
+        assert [line["entropy"] for line in lines] == pytest.approx(CURVES[f"entropy {family}"], abs=5e-2)
 
     with monkeypatch.context() as patch:
         stop_after(STOP_AFTER[stage], halves, patch)
