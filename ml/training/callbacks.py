@@ -164,6 +164,7 @@ def fit(trainer: Any, session: Session, recorder: Recorder) -> None:
         if session.main:
             session.folder.stop.unlink(missing_ok=True)
         session.tell("stopped", state.global_step, state.max_steps)
-        return
-    policy.save_final(trainer, session)
-    session.tell("done", state.global_step, state.max_steps)
+    else:
+        policy.save_final(trainer, session)
+        session.tell("done", state.global_step, state.max_steps)
+    trainer.accelerator.wait_for_everyone()  # nobody looks at the state before the first process has written it
