@@ -39,15 +39,19 @@ def write(attempt: Attempt) -> None:
     videos = videos_of(attempt)
     counts = {"videos": len(videos), "skipped": 0, "calls": 0, "broken": 0, "items": 0}
     kept, share = Kept(), 0.0
+    spent: dict[str, Any] = {}
     with Endpoint(Config.from_environment(), stop=lambda: attempt.progress("write", share)) as endpoint:
-        for done, video in enumerate(videos):
-            share = done / len(videos)
-            attempt.progress("write", share)
-            if not ready(video):
-                counts["skipped"] += 1
-                continue
-            about(video, attempt, endpoint, counts, kept)
-        spent = {name: value for name, value in endpoint.spent.as_dict().items() if value is not None}
+        try:
+            for done, video in enumerate(videos):
+                share = done / len(videos)
+                attempt.progress("write", share)
+                if not ready(video):
+                    counts["skipped"] += 1
+                    continue
+                about(video, attempt, endpoint, counts, kept)
+        finally:
+            spent = {name: value for name, value in endpoint.spent.as_dict().items() if value is not None}
+            attempt.say("Asked of the model: " + ", ".join(f"{name} {value:g}" for name, value in spent.items()) + ".")
     attempt.progress("write", 1.0)
     told = {"questions": kept.proven + kept.unsigned, "proven": kept.proven, "unsigned": kept.unsigned}
     attempt.finish(counts | told | {"known": kept.known, "refused": dict(kept.refused), "spent": spent})

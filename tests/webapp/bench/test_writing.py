@@ -149,6 +149,8 @@ def test_an_endpoint_that_refuses_is_one_sentence(scene: Scene, served: Any, tmp
     with pytest.raises(EndpointError, match="does not accept the configured key") as caught:
         write(scene, tmp_path)
     assert KEY not in str(caught.value)
+    log = Job.objects.get(kind="write").log  # what was asked of the model is told where the job fails, too
+    assert "calls 0" in log and "failed 1" in log
 
 
 def test_without_an_endpoint_the_request_says_so(scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
