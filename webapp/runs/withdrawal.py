@@ -17,7 +17,7 @@ from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F
+from django.db.models import F, QuerySet
 
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
@@ -27,7 +27,7 @@ from webapp.runs.models import Checkpoint, DatasetSnapshot, Evaluation, Rollout,
 
 log = logging.getLogger(__name__)
 
-SENTENCE = "Ended because a video of its snapshot was withdrawn or deleted."
+FORGOTTEN = "The reason was erased with a video that was withdrawn or deleted."
 
 
 def scrub(video: Video) -> list[str]:
@@ -49,6 +49,7 @@ def scrub(video: Video) -> list[str]:
     direct = TrainingRun.objects.filter(snapshot__in=snapshots)
     # a training process may quote what it reads, and a preflight repeats what leaks
     direct.update(log="", preflight={"state": "failed", "error": "A video of its snapshot was withdrawn or deleted."})
+    _forget_words(direct)
     Rollout.objects.filter(run__in=direct, item_hash__in=hashes).delete()
     Checkpoint.objects.filter(run__in=runs).update(withdrawn=True)
     Evaluation.objects.filter(run__in=runs).update(withdrawn=True)
@@ -69,6 +70,14 @@ def _forget_names(snapshot: DatasetSnapshot, video: Video) -> None:
         facts["recordings"][split] = [name for name in known if name not in names]
     facts["leaks"] = [told for told in facts.get("leaks", []) if not any(f"“{name}”" in told for name in names)]
     snapshot.save(update_fields=["facts"])
+
+
+def _forget_words(runs: QuerySet[TrainingRun]) -> None:
+    """Take the words of these runs' jobs away: a log or an error may quote a row."""
+    ids = [str(id) for id in runs.values_list("id", flat=True)]
+    about = Job.objects.filter(kind__in=("train", "preflight"), parameters__run__in=ids)
+    about.update(log="")
+    about.exclude(error="").update(error=FORGOTTEN)
 
 
 def _end_jobs(snapshots: set[UUID]) -> None:

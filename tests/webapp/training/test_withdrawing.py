@@ -120,6 +120,15 @@ def test_what_learned_from_it_is_flagged_and_what_runs_is_ended(
             act(run=run, user=None, version=run.version)
 
 
+def test_words_of_its_jobs_are_forgotten(run: TrainingRun, video: Video) -> None:
+    """A traceback, or a refusal, may quote the row it stopped at."""
+    assert run.job is not None
+    jobs.fail(job=run.job, error="Row 1: Who looks at Ann?", reason="fault", lines="KeyError: 'Ann'\n")
+    delete_video(video=video)
+    run.job.refresh_from_db()
+    assert (run.job.log, run.job.error) == ("", withdrawal.FORGOTTEN)
+
+
 def test_names_of_its_recording_go_from_what_is_told_of_the_snapshot(run: TrainingRun, video: Video) -> None:
     """Not those that another video's rows keep; a preflight repeats the leaks, so it goes."""
     snapshot = run.snapshot
