@@ -48,6 +48,7 @@ def marks(row: Row) -> list[Mark]:
     for segment in row.reply.segments:
         said = persons.mentions(segment.text)
         inside |= {segment.start + mention.start: (segment.modality, segment) for mention in said}
+    credits: dict[tuple[str, int], float | None] = {}  # a person may be named thousands of times
     found = []
     for mention in persons.mentions(row.completion):
         seen = persons.released(row.completion[mention.start : mention.end])
@@ -59,7 +60,10 @@ def marks(row: Row) -> list[Mark]:
             elif number in row.asked:
                 found.append(Mark(mention.start, mention.end, number, "asked", block[0], released=released))
             else:
-                credit = _credit(row, block[0], number)
+                who = (block[0], number)
+                if who not in credits:
+                    credits[who] = _credit(row, *who)
+                credit = credits[who]
                 counted: Counted = "wrong" if credit is None else "target"
                 found.append(Mark(mention.start, mention.end, number, counted, block[0], credit or 0.0, released))
     return found

@@ -69,10 +69,11 @@ UNTIMED_AT_MOST = 0.5
 
 def rationale(row: Row) -> str:
     """What is told: everything but the answer block, without the tags' own letters."""
-    text = row.completion
-    for block in reversed(tags.blocks(text, "answer")):
-        text = text[: block.start] + text[block.end :]
-    return tags.plain(text)
+    text, at, kept = row.completion, 0, []
+    for block in tags.blocks(text, "answer"):
+        kept.append(text[at : block.start])
+        at = block.end
+    return tags.plain("".join([*kept, text[at:]]))
 
 
 def person_focus(row: Row) -> float:

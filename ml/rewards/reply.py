@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -60,14 +61,17 @@ class Reply:
 
     def _read(self) -> list[Segment]:
         found = []
+        starts = [block.start for block in self.blocks]
         for at, block in enumerate(self.blocks):
-            inner = [later for later in self.blocks[at + 1 :] if later.start < block.end]
+            ends = bisect_left(starts, block.end)
+            inner, begins = self.blocks[at + 1 : ends], starts[at + 1 : ends]  # of the other modality: none overlap
             for match in _SENTENCE.finditer(block.content):
                 named = _named(match[0])
                 if not named:
                     continue
                 start = block.start + match.start()
-                if inner and any(b.start <= start < b.end for b in inner):
+                nearest = bisect_right(begins, start) - 1
+                if nearest >= 0 and start < inner[nearest].end:
                     continue
                 found.append(Segment(block.name, start, match[0], named))
         return found

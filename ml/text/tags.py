@@ -1,13 +1,16 @@
 """The tags of a model's reply: think, gaze, gesture, answer.
 
-A block begins at its opening tag and ends at the next closing one of the same name; one that is never closed is no
-block for a reward, but is listed with `closed` False up to the end of the text. Tags are written in small letters;
-`<Answer>` is read as well and flagged.
+A block begins at its opening tag and ends at the next closing one of the same name; a tag that opens it again in
+between opens nothing, as for the pattern `<gaze>(.*?)</gaze>`. One that is never closed is no block for a reward, but
+is listed with `closed` False up to the end of the text. Tags are written in small letters; `<Answer>` is read as well
+and flagged.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
+from operator import itemgetter
 from typing import NamedTuple
 
 TAGS = ("think", "gaze", "gesture", "answer")
@@ -30,20 +33,25 @@ class Block(NamedTuple):
 def blocks(text: str, name: str | None = None) -> list[Block]:
     """All blocks by their beginning, of one name or of all; a block inside another one is listed as well."""
     found = []
-    next_close: dict[str, tuple[int, bool]] = {}
+    opened: dict[str, tuple[int, bool]] = {}
     pieces = _BETWEEN.split(text)  # text, tag, text, tag, ..., text
-    end = len(text)
-    for at in range(len(pieces) - 2, 0, -2):
-        tag = pieces[at]
-        end -= len(pieces[at + 1])
+    at = len(pieces[0])
+    for tag, after in zip(pieces[1::2], pieces[2::2], strict=True):
         opens, its, exact = _AS_TAUGHT.get(tag) or _read(tag)
-        if not opens:
-            next_close[its] = end - len(tag), exact
-        elif name is None or its == name:
-            until, closed_exact = next_close.get(its) or (len(text), True)
-            found.append(Block(its, end, until, text[end:until], its in next_close, exact and closed_exact))
-        end -= len(tag)
-    return found[::-1]
+        if name is None or its == name:
+            if opens:
+                opened.setdefault(its, (at + len(tag), exact))
+            elif its in opened:
+                start, opened_exact = opened.pop(its)
+                found.append(Block(its, start, at, text[start:at], True, exact and opened_exact))
+        at += len(tag) + len(after)
+    found += [Block(its, start, at, text[start:], False, exact) for its, (start, exact) in opened.items()]
+    return sorted(found, key=itemgetter(1))
+
+
+def openings(text: str) -> Counter[str]:
+    """How many tags of each name open something, or would where it is open already."""
+    return Counter(tag["name"].lower() for tag in _TAG.finditer(text) if not tag["close"])
 
 
 def _read(tag: str) -> tuple[bool, str, bool]:

@@ -162,10 +162,8 @@ def watch(rows: Sequence[Row]) -> dict[str, float | None]:
 
 def stuffed(text: str) -> bool:
     """Whether a reply has more than three blocks of a kind, or a block with no word in it."""
-    found = tags.blocks(text)
-    counted = Counter(block.name for block in found)
-    return max(counted.values(), default=0) > MOST_BLOCKS or any(
-        block.closed and not re.search(r"\w", block.content) for block in found
+    return max(tags.openings(text).values(), default=0) > MOST_BLOCKS or any(
+        block.closed and not re.search(r"\w", block.content) for block in tags.blocks(text)
     )
 
 

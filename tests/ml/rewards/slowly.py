@@ -41,10 +41,14 @@ def blocks(text: str) -> list[tuple[str, int, int]]:
     """Name, first character and end of each closed block, by its beginning."""
     tags = [tag for at in range(len(text)) if (tag := _tag(text, at))]
     found = []
-    for _, end, name, closes in tags:
+    last: dict[str, int] = {}
+    for begin, end, name, closes in tags:
+        if begin < last.get(name, 0):  # it is open already
+            continue
         until = [start for start, _, other, closing in tags if closing and other == name and start >= end]
         if not closes and until:
             found.append((name, end, min(until)))
+            last[name] = min(until)
     return found
 
 

@@ -33,6 +33,22 @@ def test_blocks_that_are_open_or_written_otherwise() -> None:
     assert tags.after_think("a</think>b</think>c") == "c"
 
 
+def test_a_tag_that_is_open_already_opens_nothing() -> None:
+    told = "<gaze>Person 1 <gaze>Person 2</gaze> x <GAZE>Person 3</gaze> <gaze>a<gaze>b"
+    assert [(b.content, b.closed, b.exact) for b in tags.blocks(told)] == [
+        ("Person 1 <gaze>Person 2", True, True), ("Person 3", True, False), ("a<gaze>b", False, True)
+    ]  # fmt: skip
+    assert tags.openings(told) == {"gaze": 5}
+
+
+@pytest.mark.parametrize("closing", ["", "</gaze>"])
+def test_a_million_letters_of_tags_are_read_at_once(closing: str) -> None:
+    told = "<gaze>" * 170_000 + closing
+    began = time.process_time()
+    assert sum(len(block.content) for block in tags.blocks(told)) < len(told)
+    assert time.process_time() - began < 5
+
+
 @pytest.mark.parametrize(
     ("text", "letter", "how"),
     [
