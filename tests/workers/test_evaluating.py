@@ -111,8 +111,8 @@ def test_a_file_is_counted_kept_and_forgotten(release: Release) -> None:
     said = {id: GROUNDED.format(told[id]) for id in ids[:7]} | {ids[7]: f"<think>x</think>({told[ids[7]].lower()})"}
     said |= {id: GROUNDED.format(other(told[id])) for id in ids[8:10]} | {ids[10]: "<think>x</think>hm"}
     lines = [{"id": id, "text": text} for id, text in said.items()]
-    made = do(start(release, "predictions", file=upload([*lines, {"id": "q99999", "text": "A"}]), name="Mine"))
-    assert (made.state, made.error, made.results["model"]["name"]) == ("done", "", "Mine")
+    made = do(start(release, "predictions", file=upload([*lines, {"id": "q99999", "text": "A"}]), name="--mine"))
+    assert (made.state, made.error, made.results["model"]["name"]) == ("done", "", "--mine")
     overall = made.results["overall"]
     counts = {name: overall[name] for name in ("n", "right", "wrong", "unanswered", "error", "missing", "videos")}
     assert counts == {"n": 12, "right": 7, "wrong": 2, "unanswered": 2, "error": 0, "missing": 1, "videos": 2}

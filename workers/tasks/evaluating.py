@@ -152,8 +152,8 @@ def bench_folder(attempt: Attempt, evaluation: Evaluation, *, clips: bool) -> Pa
 def arguments(evaluation: Evaluation, model: str, home: Path, out: Path) -> list[str]:
     """The command line of `ml.evaluation.run`."""
     told = evaluation.settings
-    words = ["--model", model, "--bench", str(home), "--out", str(out), "--kind", "release", "--name", evaluation.model]
-    words += ["--seed", str(told["seed"])]
+    words = ["--model", model, "--bench", str(home), "--out", str(out), "--kind", "release"]
+    words += [f"--name={evaluation.model}", "--seed", str(told["seed"])]  # in one word: names may begin with a dash
     words += ["--control", evaluation.control] if evaluation.control else []
     words += ["--limit", str(told["limit"])] if told["limit"] is not None else []
     if evaluation.model_kind == "predictions":
