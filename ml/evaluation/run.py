@@ -139,7 +139,8 @@ def report(found: dict[str, Any]) -> list[str]:
     lines += [f"{name.ljust(width)}  {_said(row)}" for name, row in rows]
     if found["macro"] is not None:
         told = _interval(found["macro"][HEADLINE])
-        lines.append(f"mean over {found['macro']['categories']} categories  {told}")
+        all_of, some = found["macro"]["categories"], found["macro"]["with_replies"]
+        lines.append(f"mean over {all_of if some == all_of else f'{some} of {all_of}'} categories  {told}")
     readings = found["overall"]["accuracy"]
     lines.append("by reading: " + ", ".join(f"{name} {_interval(value)}" for name, value in readings.items()))
     lines += _grounded(found["grounded"]) + _published(found["published"])
@@ -149,7 +150,11 @@ def report(found: dict[str, Any]) -> list[str]:
 def _said(row: dict[str, Any]) -> str:
     counts = ", ".join(f"{row[state]} {state}" for state in ("unanswered", "error", "missing") if row[state])
     few = "  too few to say" if row["few"] else ""
-    shown = f"{_interval(row['accuracy'][HEADLINE])}  n = {row['n']} of {row['videos']} videos"
+    replied = row["n"] - row["error"] - row["missing"]
+    told = f"{row['videos']} videos" if row["videos"] != 1 else "one video: no interval"
+    shown = f"{_interval(row['accuracy'][HEADLINE])}  of {replied} {'reply' if replied == 1 else 'replies'}, {told}"
+    if replied != row["n"] and row["at_least"] is not None:
+        shown += f"; {100 * row['at_least']:.1f} % of all {row['n']} items"
     return f"{shown}{f' ({counts})' if counts else ''}{few}"
 
 

@@ -92,9 +92,11 @@ def tables(rows: Sequence[Scored], *, replicates: int = bootstrap.REPLICATES, se
             found[by] = told
         if by == "category" and by in found:
             named = [at for at, one in enumerate(told) if one["name"] != NONE]
+            valued = sum(told[at]["accuracy"][HEADLINE]["value"] is not None for at in named)
             macro = {
                 "over": by,
                 "categories": len(named),
+                "with_replies": valued,  # those the mean is over
                 **{reading: asdict(draws.macro(named, k)) for k, reading in enumerate(READINGS)},
             }
     return {"overall": overall[0], "macro": macro, "tables": found, "rule": RULE}

@@ -257,11 +257,22 @@ def _start(
     same = live.filter(**what).first()
     if same is not None:
         return same
+    if who.kind == "predictions":
+        _check_file(project, release, control, kept["file"])
     number = services.next_number(project=project, kind="evaluation")
     job = jobs.create(project=project, kind=KIND, queue=_queue(who.kind), parameters={"evaluation": str(id)}, user=user)
     made = {"id": id, "project": project, "number": number, "name": (name or who.name)[:MOST_NAME]}
     withdrawn = bool(who.run and who.run.withdrawn)
     return Evaluation.objects.create(**made, **what, withdrawn=withdrawn, job=job, created_by=user)
+
+
+def _check_file(project: Project, release: Release, control: str, file: dict[str, str]) -> None:
+    """Raises Refused where the same bytes were counted as asked in another way: replies were given once."""
+    counted = Evaluation.objects.filter(project=project, release=release, settings__file__sha256=file["sha256"])
+    other = counted.exclude(control=control).exclude(state=Evaluation.State.FAILED).order_by("number").first()
+    if other is not None:
+        told = f"under the control “{other.control}”" if other.control else "without a control"
+        raise Refused(f"Evaluation {other.number} counts this very file {told}.", "file")
 
 
 def _queue(kind: str) -> str:

@@ -81,7 +81,8 @@ def titles_of(results: Tree, controls: Iterable[Mapping[str, Any]]) -> dict[str,
     strict, lenient = (measured(results["overall"], name) for name in ("strict", "lenient"))
     groups = [(row["name"], measured(row)) for row in results["tables"].get("group", [])]
     known = sorted(((told.value, name, told.shown) for name, told in groups if told.value is not None and not told.few))
-    blind = next((one["measured"] for one in controls if one["control"] == "text-only"), None)
+    text_only = next((one for one in controls if one["control"] == "text-only"), None)
+    blind = text_only["measured"] if text_only else None
     named = grounded(results)
     found = {
         "tables": "Accuracy by the released reading",
@@ -97,7 +98,8 @@ def titles_of(results: Tree, controls: Iterable[Mapping[str, Any]]) -> dict[str,
         words = f"Read strictly it scores {strict.shown} %, leniently {lenient.shown} %"
         found["readings"] = f"Read strictly or leniently it scores {strict.shown} %" if same else words
     if blind and not blind.few:
-        found["controls"] = f"Without any picture it is right on {blind.shown} %"
+        said = ", as its uploader says," if text_only and text_only["claimed"] else ""
+        found["controls"] = f"Without any picture{said} it is right on {blind.shown} %"
     if named and not named.few:
         found["grounded"] = f"{named.shown} % of those whom it names take part"
     return found

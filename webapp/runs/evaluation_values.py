@@ -29,6 +29,7 @@ CONTROL_MEANS = {
     "permuted-tags": "People change numbers in the words. Tags painted into a clip stay, so an accuracy that does not "
     "fall shows that names were not looked at.",
 }
+UPLOADERS_WORD = " The file was made elsewhere: that it was asked so is its uploader's word."
 KIND_WORDS = {
     "run": "trained here",
     "folder": "model folder, not trained here",

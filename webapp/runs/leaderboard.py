@@ -23,6 +23,7 @@ from webapp.runs.evaluation_values import (
     CONTROL_WORDS,
     DIFFICULTIES,
     GROUPS,
+    UPLOADERS_WORD,
     Measured,
     Rho,
     Tree,
@@ -177,7 +178,8 @@ def controls_of(same: Iterable[Evaluation]) -> list[dict[str, Any]]:
         {
             "control": name,
             "words": words,
-            "means": CONTROL_MEANS[name],
+            "means": CONTROL_MEANS[name] + (UPLOADERS_WORD if newest[name].model_kind == "predictions" else ""),
+            "claimed": newest[name].model_kind == "predictions",
             "number": newest[name].number,
             "measured": measured(newest[name].results["overall"]),
         }
@@ -305,7 +307,9 @@ def relation(points: Sequence[Tree], what: str) -> tuple[str, float | None]:
         return f"Too few {what} ({len(points)}) to say whether grounded precision goes with accuracy", None
     found = ranks.rho([one["precision"] for one in points], [one["accuracy"] for one in points])
     if found is None:
-        return f"Grounded precision or accuracy is the same for all {len(points)} {what}", None
+        same = [name for name in ("precision", "accuracy") if len({one[name] for one in points}) == 1]
+        words = {"precision": "Grounded precision", "accuracy": "Accuracy"}
+        return f"{' and '.join(words[name] for name in same)} of all {len(points)} {what} the same: no ρ", None
     words = "goes with" if found >= 0.3 else "goes against" if found <= -0.3 else "tells little of"
     return f"Grounded precision {words} accuracy over {len(points)} {what}: ρ = {found:.2f}", found
 

@@ -6,6 +6,7 @@ snapshot or run. What an attempt writes begins with `jobs.services.held`: one th
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
@@ -28,6 +29,7 @@ from webapp.runs.models import Checkpoint, DatasetSnapshot, Metric, Rollout, Sna
 LOG_BYTES = 16 * 1024
 GONE = "A video of this snapshot was withdrawn or deleted while it was built; make it again."
 CHANGED = "The draft was changed while it was looked at."
+LARGEST = sys.float_info.max  # a whole number may be larger
 OVERLONG = "overlong"  # as `ml.training.rollouts` calls it
 MOVED_ON = "This run does not wait for this job any more."
 WAITS = (TrainingRun.State.QUEUED, TrainingRun.State.RUNNING, TrainingRun.State.STOPPING)
@@ -224,7 +226,8 @@ def keep_metrics(*, run: TrainingRun, lines: Sequence[Mapping[str, Any]]) -> Non
 def finite(values: Mapping[str, Any]) -> dict[str, float | None]:
     """Numbers as JSON can hold them: what is not finite has no value."""
     return {
-        name: value if isinstance(value, int | float) and isfinite(value) else None for name, value in values.items()
+        name: value if isinstance(value, int | float) and -LARGEST <= value <= LARGEST else None
+        for name, value in values.items()
     }
 
 
@@ -282,9 +285,10 @@ def _clean(text: Any) -> str:
 def disagreement(completions: Sequence[Mapping[str, Any]], weights: Mapping[str, float]) -> float:
     """Population standard deviation of the answers' weighted sums of rewards; a reward without a value adds nothing."""
     totals = [
-        sum(weight * (one["rewards"].get(name) or 0.0) for name, weight in weights.items()) for one in completions
+        sum(weight * (rewards.get(name) or 0.0) for name, weight in weights.items())
+        for rewards in (finite(one["rewards"]) for one in completions)
     ]
-    return float(pstdev(totals)) if len(totals) > 1 else 0.0
+    return float(pstdev(totals)) if len(totals) > 1 and all(map(isfinite, totals)) else 0.0
 
 
 def keep_checkpoints(*, run: TrainingRun, found: Sequence[Mapping[str, Any]]) -> bool:

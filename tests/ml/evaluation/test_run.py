@@ -120,6 +120,20 @@ def test_bad_input_is_one_sentence(
     assert sentence in told and "Traceback" not in told
 
 
+def test_the_words_of_a_table_count_replies_and_categories_that_have_some(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of q0 to q11 of three categories only q0 has a reply, a right one: 1 of 1 replies, 1 of 12 items, 8.3 %."""
+    lines = (predictions(tmp_path / "all.jsonl", {0}).read_text()).splitlines()
+    model = tmp_path / "one.jsonl"
+    model.write_text(lines[0] + "\n")
+    words = ["--model", str(model), "--bench", str(bench_file(tmp_path)), "--out", str(tmp_path / "one")]
+    assert main(words) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert "100.0 % of 1 reply, one video: no interval; 8.3 % of all 12 items (11 missing)" in told
+    assert "mean over 1 of 3 categories 100.0 %" in told
+
+
 def test_a_benchmark_with_sound_says_video_only(tmp_path: Path) -> None:
     path = written(tmp_path / "qa.json", [DAILY | {"id": 1}])
     model = tmp_path / "p.jsonl"

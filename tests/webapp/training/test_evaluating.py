@@ -66,6 +66,13 @@ def test_the_same_file_twice_is_one_and_leaves_one_folder(people: SimpleNamespac
     assert given is not None and given.name == "my_model.jsonl" and first.name == "my_model"
 
 
+def test_the_same_replies_are_not_counted_as_asked_in_two_ways(people: SimpleNamespace, release: Release) -> None:
+    start(people, release, "predictions", file=upload())
+    with pytest.raises(Refused, match="Evaluation 1 counts this very file without a control"):
+        start(people, release, "predictions", file=upload(), control="text-only")
+    assert Evaluation.objects.count() == 1
+
+
 def test_a_checkpoint_is_named_by_its_step(people: SimpleNamespace, release: Release, run: TrainingRun) -> None:
     made = start(people, release, "run:7:2")
     assert (made.checkpoint, made.model) == (2, "warm (step 2)")

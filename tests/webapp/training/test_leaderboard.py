@@ -239,7 +239,7 @@ def test_points_lie_where_they_should() -> None:
         ([(0.1, 0.2), (0.3, 0.4)], "Too few models (2) to say"),
         ([(0.1, 0.2), (0.3, 0.4), (0.5, 0.6)], "goes with accuracy over 3 models: ρ = 1.00"),
         ([(0.1, 0.6), (0.3, 0.4), (0.5, 0.2)], "goes against accuracy over 3 models: ρ = -1.00"),
-        ([(0.1, 0.2), (0.3, 0.2), (0.5, 0.2)], "is the same for all 3 models"),
+        ([(0.1, 0.2), (0.3, 0.2), (0.5, 0.2)], "Accuracy of all 3 models the same: no ρ"),
     ],
 )
 def test_the_title_of_the_scatter_says_the_finding(points: list[tuple[float, float]], words: str) -> None:
