@@ -237,7 +237,7 @@ def notes(rows: Sequence[Scored], bench: Bench) -> list[str]:
             sentence = re.sub(r"\d+", "n", str(row.reply.error)).rstrip(".")
             errors[sentence] = errors.get(sentence, 0) + 1
     told = sorted(errors.items(), key=lambda pair: -pair[1])
-    said += [f"{count} errors like: {sentence}." for sentence, count in told[:5]]
+    said += [f"{count} {'error' if count == 1 else 'errors'} like: {sentence}." for sentence, count in told[:5]]
     if len(told) > 5:
         said.append(f"{sum(count for _, count in told[5:])} errors of other kinds.")
     kinds = {row.item.kind for row in rows}

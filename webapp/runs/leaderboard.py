@@ -308,8 +308,8 @@ def relation(points: Sequence[Tree], what: str) -> tuple[str, float | None]:
     found = ranks.rho([one["precision"] for one in points], [one["accuracy"] for one in points])
     if found is None:
         same = [name for name in ("precision", "accuracy") if len({one[name] for one in points}) == 1]
-        words = {"precision": "Grounded precision", "accuracy": "Accuracy"}
-        return f"{' and '.join(words[name] for name in same)} of all {len(points)} {what} the same: no ρ", None
+        called = {"precision": "Grounded precision", "accuracy": "Accuracy"}
+        return f"{' and '.join(called[name] for name in same)} of all {len(points)} {what} the same: no ρ", None
     words = "goes with" if found >= 0.3 else "goes against" if found <= -0.3 else "tells little of"
     return f"Grounded precision {words} accuracy over {len(points)} {what}: ρ = {found:.2f}", found
 
