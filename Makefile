@@ -25,7 +25,7 @@ $(STAMP)/dev: requirements/dev.lock $(STAMP)/run
 
 $(STAMP)/ml: requirements/ml.lock $(STAMP)/run
 	@echo "Installing the packages of requirements/ml.lock (large)"
-	@$(PYTHON) -m pip install --quiet --disable-pip-version-check -r requirements/ml.lock
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/ml.lock
 	@touch $@
 
 setup: $(STAMP)/run  ## Virtual environment and packages, no more
