@@ -187,7 +187,11 @@ class Studio:
             return answers(self.address)
 
         if not processes.wait_until(ready, limit_s=limit_s, pause_s=0.05):
-            raise StudioError(f"The pages at {self.address} did not answer within {limit_s:.0f} s.")
+            words = last_line(self.logs / "web.log")
+            raise StudioError(
+                f"The pages at {self.address} did not answer within {limit_s:.0f} s. "
+                f"The last words in {self.logs}/web.log: {words}"
+            )
 
     # -- watch
 
