@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import difflib
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
@@ -39,6 +40,7 @@ from ml.training.sections import (
 )
 
 PRESETS = Path(__file__).with_name("presets")
+LARGEST = sys.float_info.max
 REWARD_NAMES = (*registry.REWARDS, *registry.ALIASES, *registry.GROUPED)
 
 
@@ -202,15 +204,19 @@ def _flat(sections: Mapping[str, Any]) -> dict[str, Any]:
 
 def _base(source: str | Path, stage: str) -> Config:
     name = str(source)
-    if (PRESETS / f"{name}.yaml").is_file() and "/" not in name:
+    if name in [one.name for one in presets()]:
         return _preset(name, stage)
     path = Path(source)
-    if not path.is_file():
+    try:
+        there = path.is_file()
+    except OSError:  # no file can be called so
+        there = False
+    if not there:
         known = ", ".join(one.name for one in presets(stage))
-        raise ConfigError(f"There is neither a preset nor a file {name!r}; the presets of {stage} are {known}.")
+        raise ConfigError(f"There is neither a preset nor a file {_shown(name)}; the presets of {stage} are {known}.")
     try:
         found = _tree(path)
-    except (FormatError, UnicodeDecodeError) as error:
+    except (FormatError, UnicodeDecodeError, OSError) as error:
         raise ConfigError(f"{path}: {error}") from error
     if found.get("stage", stage) != stage:
         raise ConfigError(f"{path} is a configuration of {found['stage']}, not of {stage}.")
@@ -225,7 +231,7 @@ def _base(source: str | Path, stage: str) -> Config:
 def _preset(name: str, stage: str) -> Config:
     known = [one.name for one in presets(stage)]
     if name not in known:
-        raise ConfigError(f"There is no preset {name!r} of {stage}; there are {', '.join(known)}.")
+        raise ConfigError(f"There is no preset {_shown(name)} of {stage}; there are {', '.join(known)}.")
     sections = {key: values for key, values in _shipped(name)[stage].items() if key != "differs"}
     return replace(_with(Config(stage), dict(_leaves(sections))), preset=name)
 
@@ -288,7 +294,7 @@ def _with(config: Config, values: Mapping[str, Any]) -> Config:
             weights[rest.partition(".")[2]] = value
             name, rest, value = "rewards.weights", "weights", weights
         if name not in known:
-            raise ConfigError(f"There is no setting {name!r}; {_nearest(name, [*known])}", name)
+            raise ConfigError(f"There is no setting {_shown(name)}; {_nearest(name[:100], [*known])}", name[:100])
         if config.stage not in SECTIONS[section][1]:
             raise ConfigError(
                 f"{name} is a setting of {' and '.join(SECTIONS[section][1])}, not of {config.stage}.", name
@@ -303,6 +309,15 @@ def _nearest(name: str, known: Sequence[str]) -> str:
     if not near:  # a last part alone, as in "seed"
         near = [one for one in known if one.rpartition(".")[2] == name.rpartition(".")[2]]
     return f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}."
+
+
+def _shown(value: Any) -> str:
+    """As Python writes it, cut short."""
+    try:
+        text = repr(value)
+    except ValueError:  # Python writes no more than 4,300 digits
+        return "one of thousands of digits"
+    return text if len(text) <= 80 else f"{text[:77]}..."
 
 
 def _value(name: str, value: Any, kind: Any, told: Mapping[str, Any]) -> Any:
@@ -329,8 +344,10 @@ def _number(name: str, value: Any, kind: type, told: Mapping[str, Any]) -> Any:
             value = float(value)
         except ValueError:
             raise ConfigError(f"{name} must be a number, not {value!r}.", name) from None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise ConfigError(f"{name} must be a number, not {value!r}.", name)
+    if not -LARGEST <= value <= LARGEST:  # a whole number may have thousands of digits
+        raise ConfigError(f"{name} must be a number, not {_shown(value)}.", name)
     if kind is int and value != int(value):
         raise ConfigError(f"{name} must be a whole number, not {value:g}.", name)
     unit = f" {told['unit']}" if told["unit"] else ""

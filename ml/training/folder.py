@@ -291,7 +291,7 @@ def _tree(line: bytes) -> dict[str, Any] | None:
     """A line's object; None for one that a crash left in pieces."""
     try:
         tree = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return tree if isinstance(tree, dict) and isinstance(tree.get("step"), int) else None
 

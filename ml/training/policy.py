@@ -48,6 +48,8 @@ def on_cpu(config: Config) -> bool:
 def load(session: Session) -> tuple[Any, Any]:
     """Model and processor of images and text. Raises FormatError: the folder holds no such model."""
     torch, transformers = torchside.load("Training")
+    from safetensors import SafetensorError  # weights that are cut short
+
     config = session.config
     try:
         processor = transformers.AutoProcessor.from_pretrained(
@@ -63,7 +65,7 @@ def load(session: Session) -> tuple[Any, Any]:
             use_safetensors=True,  # never weights that have to be unpickled
             **_options(torch, config),
         )
-    except (OSError, ValueError, KeyError, ImportError) as error:
+    except (OSError, ValueError, KeyError, ImportError, SafetensorError) as error:
         raise _unreadable(session.model, "a model of images and text", error) from error
     if not hasattr(processor, "image_processor"):
         raise FormatError(f"{session.model} has no processor of images.")

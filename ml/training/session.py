@@ -36,6 +36,7 @@ from ml import torchside
 from ml.evaluation.local import fingerprint
 from ml.formats import jsonfields
 from ml.formats.errors import FormatError
+from ml.media.errors import MediaError
 from ml.training import configs, folder, launch, rows
 from ml.training import snapshot as snapshots
 from ml.training.configs import Config, ConfigError
@@ -103,6 +104,9 @@ def training_rows(snapshot: Path, config: Config) -> list[TrainingRow]:
         raise FormatError(
             f"{snapshot} has {len(found)} training rows for the stage grpo, and a step takes {config.step_items}."
         )
+    for row in found:  # now, not hours later
+        if not (snapshot / row.clip.file).is_file():
+            raise FormatError(f"{snapshot}: the clip {row.clip.file} of the item {row.id[:12]} is not there.")
     return found
 
 
@@ -175,7 +179,7 @@ def _attempt(session: Session, train: Callable[[], Train], stage: str, words: Se
 
 
 def _is_ours(error: BaseException) -> bool:
-    return isinstance(error, CannotTrain | ConfigError | FormatError | torchside.MissingPackages)
+    return isinstance(error, CannotTrain | ConfigError | FormatError | MediaError | torchside.MissingPackages)
 
 
 def _crashed(session: Session, error: BaseException) -> int:

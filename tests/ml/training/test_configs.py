@@ -78,6 +78,7 @@ def test_a_file_builds_on_a_preset(tmp_path: Path) -> None:
         ("train.seed=x", "train.seed must be a number, not 'x'."),
         ("train.seed=1.5", "train.seed must be a whole number, not 1.5."),
         ("train.seed=-1", "train.seed must be at least 0, not -1."),
+        (f"train.seed={10**400}", f"train.seed must be a number, not 1{'0' * 76}...."),
         ("train.learning_rate=0", "train.learning_rate must be above 0, not 0."),
         ("train.learning_rate=.nan", "The value of train.learning_rate cannot be read: expected a finite number."),
         ("frames.most=5000", "frames.most must be at most 4096 frames, not 5000."),
@@ -128,6 +129,10 @@ def test_mistakes_of_files_name_the_file(tmp_path: Path) -> None:
         configs.load(path, "grpo")
     with pytest.raises(ConfigError, match="neither a preset nor a file 'huge'; the presets of sft are lora-1gpu, "):
         configs.load("huge", "sft")
+    with pytest.raises(ConfigError, match=r"neither a preset nor a file 'x{76}\.\.\.; the presets"):
+        configs.load("x" * 5000, "sft")
+    with pytest.raises(ConfigError, match="must be a number, not one of thousands of digits"):
+        configs.load("tiny-cpu", "grpo", {"rewards.weights": {"accuracy": 10**5000}})
     with pytest.raises(ConfigError, match="There is no stage 'rl'"):
         configs.load("tiny-cpu", "rl")
 

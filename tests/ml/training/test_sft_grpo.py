@@ -218,6 +218,12 @@ def test_what_cannot_be_trained_is_one_sentence(
     shutil.copytree(tiny_snapshot, edited)
     rows = (edited / "rows.jsonl").read_text()
     (edited / "rows.jsonl").write_text(rows.replace("Who does Person 1", "Whom does Person 1", 1))
+    lacking, cut = tmp_path / "lacking", tmp_path / "cut"
+    shutil.copytree(tiny_snapshot, lacking)
+    for clip in (lacking / "clips").iterdir():
+        clip.unlink()
+    shutil.copytree(model, cut)
+    (cut / "model.safetensors").write_bytes((model / "model.safetensors").read_bytes()[:1000])
     broken = tmp_path / "broken"
     broken.mkdir()
     (broken / "config.json").write_text('{"model_type": "nothing"}')
@@ -226,6 +232,7 @@ def test_what_cannot_be_trained_is_one_sentence(
         ((tmp_path / "nowhere", model), f"The snapshot {tmp_path / 'nowhere'} is not there."),
         ((empty, model), f"{empty} is no snapshot: it has no snapshot.json."),
         ((edited, model), f"{edited} has other rows than those its snapshot.json names by their hash."),
+        ((lacking, model), f"{lacking}: the clip clips/"),
         ((tiny_snapshot, empty), f"{empty} is no model's folder: it has no config.json."),
         ((tiny_snapshot, broken), f"{broken} cannot be loaded as a model of images and text"),
         (
@@ -238,6 +245,8 @@ def test_what_cannot_be_trained_is_one_sentence(
         assert said in err and err.count("\n") == 1 and "Traceback" not in err
         state = RunFolder(out).state()
         assert state is not None and state.state == "failed" and state.sentence == err.strip()
+    assert running.run("sft", tiny_snapshot, cut, tmp_path / "other") == 2
+    assert f"{cut} cannot be loaded as a model of images and text" in capsys.readouterr().err
     sets = ("model.device=auto", "rollouts.use_vllm=true")
     assert running.run("grpo", tiny_snapshot, model, out, *sets) == 2
     assert "vLLM is not installed here" in capsys.readouterr().err
