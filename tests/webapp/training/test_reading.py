@@ -96,6 +96,9 @@ def test_what_is_taken_off_for_length_counts_among_the_rewards(run: TrainingRun,
         {"rewards": {"accuracy": 0.0, "sgr-release": None}},
     ]
     assert recording.disagreement(answers, weights) == 0
+    odd = [{"rewards": {"accuracy": one}} for one in ("x", [1], float("inf"), 10**400)]
+    assert recording.disagreement([*odd, {"rewards": {"accuracy": 5.0}}], weights) == 2.0  # what is no number adds 0
+    assert recording.finite({"loss": -(10**400), "reward": 1, "kl": "x"}) == {"loss": None, "reward": 1, "kl": None}
     assert recording.weights_of(made.run(run.snapshot, stage="sft")) == {}
 
 
