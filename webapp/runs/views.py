@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from webapp.bench.models import Release
 from webapp.runs import exporting, folders, preflight_lines, queries, run_settings
 from webapp.runs.access import run_by_number
 from webapp.runs.models import Metric, TrainingRun
+from webapp.runs.services import OVER
 
 SHOWS = ("curves", "watch", "lineage")
 KINDS = "snapshot preflight train evaluate"
@@ -82,13 +83,43 @@ def run(request: HttpRequest, slug: str, number: int) -> HttpResponse:
 def head(request: HttpRequest, found: TrainingRun, role: Role, show: str) -> dict[str, Any]:
     """What the head of a run's pages shows."""
     slug, number = found.project.slug, found.number
+    row = queries.run_row(found, role)
     return {
         "run": found,
-        "row": queries.run_row(found, role),
+        "row": row,
         "show": show,
         "why_not": why_not(request.user, found.project_id),
+        "why_no_start": why_no_start(row["preflight"], withdrawn=found.snapshot.withdrawn),
+        "no_step": no_step(row),
         "address": f"/api/v1/projects/{slug}/runs/{number}",
     }
+
+
+def why_no_start(told: Mapping[str, Any], *, withdrawn: bool) -> str:
+    """What of a draft's preflight is in the way of a start, "" where nothing is."""
+    if withdrawn:
+        return "Items of its snapshot were withdrawn; choose another snapshot"
+    if told.get("state") == "failed":
+        return "The preflight failed: look again, or change the run"
+    if told.get("state") != "done":
+        return "The preflight is not through yet"
+    if not told["fresh"]:
+        return "Something changed since the preflight: look again"
+    return "The preflight says no; what it found stands below" if told.get("errors") else ""
+
+
+def no_step(row: Mapping[str, Any]) -> str:
+    """Where a run is that has logged no step."""
+    state, job = row["state"], row["job"] or {}
+    if state in OVER:
+        return "It ended before its first step was logged."
+    if state == "stopping":
+        return "It is being stopped."
+    if state == "queued" or job.get("state") == "queued":
+        return "It waits for a worker; its curves begin here with the first step."
+    if job.get("stage") == "train":
+        return "The model is loaded and the first step is under way; the curves begin with it."
+    return "Starting: packages and the model are loaded; the curves begin with the first step."
 
 
 def about(found: TrainingRun) -> list[tuple[str, str]]:

@@ -32,8 +32,8 @@ for (const [selector, specs] of [
 const AGAIN_MS = 1000; // while somebody is in the middle of something, the head waits for the end of it
 
 /** What of a run the server draws: where any of it changes, the parts that show it are asked for again. */
-const drawn = ({ state, attempt, sentence, preflight, may }) =>
-  JSON.stringify([state, attempt, sentence, preflight.state, preflight.fresh, may]);
+const drawn = ({ state, attempt, sentence, step, job, preflight, may }) =>
+  JSON.stringify([state, attempt, sentence, step ? "" : job?.stage, preflight.state, preflight.fresh, preflight.at ?? preflight.job, may]);
 let shown = ""; // as it was drawn
 let attempt = Number(page.dataset.attempt);
 let version = Number(page.dataset.version);

@@ -21,6 +21,7 @@ from tests.browser.runs import seed
 from tests.webapp.runs import make_filmed_video
 from tests.webapp.training import made
 from webapp.bench.models import KeySeen
+from webapp.jobs.models import Job
 from webapp.runs import folders, run_settings
 from webapp.runs.models import DatasetSnapshot, Metric, Rollout, TrainingRun
 
@@ -116,6 +117,34 @@ def test_only_what_differs_from_the_preset_is_kept(
     assert "Somebody else changed this draft" in answer.content.decode()
     run.refresh_from_db()
     assert run.seed == 6
+
+
+@pytest.mark.parametrize(
+    ("told", "title"),
+    [
+        ({"state": "queued"}, "The preflight is not through yet"),
+        ({"state": "failed", "error": "The disk is full."}, "The preflight failed: look again, or change the run"),
+        ({"state": "done", "for": "before"}, "Something changed since the preflight: look again"),
+        ({"state": "done", "errors": ["No packages."]}, "The preflight says no; what it found stands below"),
+        ({"state": "done", "errors": []}, ""),
+    ],
+)
+def test_a_draft_says_why_it_cannot_start_and_is_looked_at_again(
+    snapshot: DatasetSnapshot, people: SimpleNamespace, as_user: Any, told: dict[str, Any], title: str
+) -> None:
+    made.model()
+    run = made.run(snapshot)
+    run.preflight = {"for": run.preflight["for"]} | told
+    run.save()
+    shown = words(as_user(people.alice), f"{RUNS}1/")
+    found = re.findall(r'data-act="start" (?:disabled title="([^"]*)")?', shown)
+    assert found == [title]
+    assert ('data-act="preflight"' in shown) == (told["state"] != "queued")
+    assert 'data-act="preflight"' not in words(as_user(people.rita), f"{RUNS}1/")
+    if told.get("errors"):
+        client = as_user(people.alice)
+        assert client.post("/api/v1/projects/one/runs/1/preflight").status_code == 200
+        assert "Counting tokens, memory and time" in words(client, f"{RUNS}1/")
 
 
 def test_weights_of_rewards_go_together(snapshot: DatasetSnapshot, people: SimpleNamespace, as_user: Any) -> None:
@@ -258,6 +287,39 @@ def _pieces(answer: Any) -> list[bytes]:
         return [piece async for piece in answer.streaming_content]
 
     return async_to_sync(read)()
+
+
+def test_a_run_without_a_step_says_where_it_is(
+    snapshot: DatasetSnapshot, people: SimpleNamespace, as_user: Any
+) -> None:
+    run = seed.make_run(snapshot, people.alice, state="queued")
+    run.job = Job.objects.create(project=people.one, kind="train", queue="train")
+    run.save()
+    client = as_user(people.alice)
+
+    def said() -> str:
+        return re.findall(r'<p id="no-step" data-renew>([^<]*)</p>', words(client, f"{RUNS}1/"))[0]
+
+    assert said().startswith("It waits for a worker;")
+    TrainingRun.objects.update(state="running")
+    Job.objects.update(state="running", stage="starting")
+    assert said().startswith("Starting: packages and the model are loaded;")
+    assert "starting: loading the model" in words(client, f"{RUNS}1/")
+    Job.objects.update(stage="train")
+    assert said().startswith("The model is loaded and the first step is under way;")
+    Job.objects.update(state="queued")  # its worker died
+    assert said().startswith("It waits for a worker;")
+    TrainingRun.objects.update(state="failed")
+    assert said() == "It ended before its first step was logged."
+
+
+@pytest.mark.parametrize(("stage", "there"), [("grpo", True), ("sft", False)])
+def test_a_warm_up_has_no_tabs_of_what_it_does_not_do(
+    snapshot: DatasetSnapshot, people: SimpleNamespace, as_user: Any, stage: str, there: bool
+) -> None:
+    seed.make_run(snapshot, people.alice, stage=stage)
+    told = words(as_user(people.alice), f"{RUNS}1/")
+    assert ("?show=watch" in told, f"{RUNS}1/rollouts/" in told) == (there, there) and "?show=lineage" in told
 
 
 # ---------------------------------------------------------------------------------------------------------------------
