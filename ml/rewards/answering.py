@@ -10,10 +10,7 @@ from string import ascii_uppercase
 from ml.rewards.rows import Row
 from ml.text import answers
 
-_ONE_LINE = re.compile(r"<answer>[^\n]*?</answer>")
-_THREE_PARTS = re.compile(
-    r"\s*<context>.*?</context>\s*<think>.*?</think>\s*<answer>.*?</answer>", re.DOTALL
-)  # text after it is allowed
+_PARTS = (re.compile(r"</context>\s*<think>"), re.compile(r"</think>\s*<answer>"), re.compile("</answer>"))
 _NUMBER = re.compile(r"[-+]?[0-9]+(?:\.[0-9]+)?")
 
 
@@ -68,7 +65,9 @@ def format_grasp(row: Row) -> float:
 
     Known hole: nothing else of the form is looked at, not even that there is only one answer.
     """
-    return float(bool(_ONE_LINE.search(row.completion)))
+    # the first opening tag of a line leaves the most room for a closing one; a pattern would try each to the line's end
+    found = ((line, line.find("<answer>")) for line in row.completion.split("\n"))
+    return float(any(at >= 0 and "</answer>" in line[at:] for line, at in found))
 
 
 def format_affectomni(row: Row) -> float:
@@ -78,4 +77,7 @@ def format_affectomni(row: Row) -> float:
 
     Known hole: the blocks may be empty, and any text may follow.
     """
-    return float(bool(_THREE_PARTS.match(row.completion)))
+    found = re.match(r"\s*<context>", row.completion)
+    for part in _PARTS:  # the first place of each leaves the most room for the next; any text may follow
+        found = found and part.search(row.completion, found.end())
+    return float(bool(found))

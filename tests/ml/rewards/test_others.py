@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from ml.rewards import answering, narrating
@@ -55,6 +57,14 @@ def test_without_an_answer_there_is_no_accuracy() -> None:
 )
 def test_forms(said: str, grasp: float, affectomni: float) -> None:
     assert (answering.format_grasp(Row(said)), answering.format_affectomni(Row(said))) == (grasp, affectomni)
+
+
+@pytest.mark.parametrize("piece", ["<answer>", "<context></context><think>", "</think><answer>"])
+def test_forms_of_a_million_letters_are_looked_at_once(piece: str) -> None:
+    row = Row("<context>" + piece * (1_000_000 // len(piece)))
+    began = time.process_time()
+    assert (answering.format_grasp(row), answering.format_affectomni(row)) == (0, 0)
+    assert time.process_time() - began < 5
 
 
 def focus(text: str) -> float:
