@@ -22,6 +22,18 @@ from ml.rewards import registry
 from ml.rewards.explain import marks
 from ml.rewards.rows import Row, rows_in
 
+FIELDS = """
+A row is one JSON object on a line. Only `completion` must be there; a reward that needs what is missing has no value.
+
+  completion       the reply that is scored
+  question         what was asked; persons it names ("Person 1") need not be found
+  answer, options  the letter that is right, and the texts of the options
+  gt_events        [{"source": "gaze" or "gesture", "persons": [numbers of who takes part], "start", "end"}]: what is
+                   to be found; start and end in seconds of the clip, both or neither
+  visible_persons  [numbers of who is seen]: sgr-strict takes off what naming all of them would give
+  prompt_id        rows of the same one are answers to the same prompt
+"""
+
 
 def main(arguments: Sequence[str]) -> int:
     """Run; 0 when done, 2 with one sentence on stderr when the input is bad."""
@@ -65,12 +77,13 @@ def _scored(rows: list[Row], options: argparse.Namespace) -> list[dict[str, floa
 
 def _explained(rows: list[Row], options: argparse.Namespace) -> list[dict[str, Any]]:
     told = []
-    for at, row in enumerate(rows):
+    for at, row in enumerate(rows, 1):
         values = registry.score([row], ["sgr-release", "sgr-paper", "sgr-strict"])[0]
         found = marks(row)
         told.append({"values": values, "marks": [asdict(m) | {"sentence": m.sentence} for m in found]})
         shown = ", ".join(f"{name} {'no value' if v is None else f'{v:.3f}'}" for name, v in values.items())
-        print(f"row {at}: {shown}")
+        why = "" if row.targets else " (no event with a person whom the question does not name)"
+        print(f"row {at}: {shown}{why}")
         for mark in found:
             print(f"  [{mark.start}, {mark.end}) {row.completion[mark.start : mark.end]!r}: {mark.sentence}")
     return told
@@ -79,11 +92,10 @@ def _explained(rows: list[Row], options: argparse.Namespace) -> list[dict[str, A
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m ml.rewards", description="Rewards of written completions.")
     commands = parser.add_subparsers(dest="what", required=True)
+    raw = argparse.RawDescriptionHelpFormatter
     for name, told in (("score", "values of rewards"), ("explain", "which mentions of persons counted, and why")):
-        command = commands.add_parser(name, help=told)
-        command.add_argument(
-            "rows", type=Path, metavar="IN", help="JSONL: question, completion, answer, gt_events, ..."
-        )
+        command = commands.add_parser(name, help=told, epilog=FIELDS, formatter_class=raw)
+        command.add_argument("rows", type=Path, metavar="IN", help="rows as JSON or JSONL; their fields are below")
         command.add_argument("--json", type=Path, metavar="OUT", help="write the list of results there")
         if name == "score":
             command.add_argument(

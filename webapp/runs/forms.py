@@ -37,7 +37,7 @@ class SnapshotForm(forms.Form):
         max_value=0.9,
         initial=0.1,
         label="Share for validation",
-        help_text="Split by source recording: no recording is in both parts.",
+        help_text="Split by whole source recordings: of a single one, nothing validates.",
     )
     seed = forms.IntegerField(min_value=0, max_value=2**31 - 1, initial=0, help_text="Of the split.")
 

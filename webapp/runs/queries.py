@@ -376,6 +376,7 @@ def revisions_of(snapshot: DatasetSnapshot, page: int = 1, size: int = 100) -> t
             "item": one.item_hash,
             "split": one.split,
             "question": one.question.number if one.question else None,
+            "text": "" if one.withdrawn else one.row.get("question", ""),
             "question_id": str(one.question_id) if one.question_id else None,
             "video_id": str(one.question.video_id) if one.question else None,
             "version": one.question_version,

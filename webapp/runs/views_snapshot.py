@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Mapping
+from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_required
@@ -52,9 +53,11 @@ def snapshot(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     word = request.GET.get("page", "")
     at = max(1, int(word)) if whole(word) and len(word) < 7 else 1
     items, count = queries.revisions_of(found, at)
+    row = queries.snapshot_details(found)
     context = {
         "snapshot": found,
-        "row": queries.snapshot_details(found),
+        "row": row,
+        "why_no_validation": why_no_validation(row),
         "items": items,
         "count": count,
         "earlier": at - 1 if at > 1 else None,
@@ -63,3 +66,14 @@ def snapshot(request: HttpRequest, slug: str, number: int) -> HttpResponse:
         "job_kinds": KINDS,
     }
     return page(request, "runs/snapshot.html", context, project=found.project)
+
+
+def why_no_validation(row: Mapping[str, Any]) -> str:
+    """Why a snapshot that is made has no item for validation, "" where it has some."""
+    if row["state"] != "ready" or row["validation"].get("items"):
+        return ""
+    if not row["validation_share"]:
+        return "No share for validation was asked for."
+    if len(row["recordings"].get("train", ())) < 2:
+        return "A recording is never divided between the parts, and all items are of one: it went to training."
+    return "Recordings that share a video or a clip are never divided, and all of these do: they went to training."

@@ -33,7 +33,10 @@ const AGAIN_MS = 1000; // while somebody is in the middle of something, the head
 
 /** What of a run the server draws: where any of it changes, the parts that show it are asked for again. */
 const drawn = ({ state, attempt, sentence, step, job, preflight, may }) =>
-  JSON.stringify([state, attempt, sentence, step ? "" : job?.stage, preflight.state, preflight.fresh, preflight.at ?? preflight.job, may]);
+  JSON.stringify([
+    ...[state, attempt, sentence, step ? "" : job?.stage, may],
+    ...[preflight.state, preflight.fresh, preflight.at ?? preflight.job],
+  ]);
 let shown = ""; // as it was drawn
 let attempt = Number(page.dataset.attempt);
 let version = Number(page.dataset.version);

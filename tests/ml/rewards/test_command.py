@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import time
+from dataclasses import fields
 from pathlib import Path
 from random import Random
 from statistics import median
@@ -56,6 +58,29 @@ def test_explain_marks_every_mention(tmp_path: Path) -> None:
         ("Person 1", "asked", 0.0),
         ("Person 3", "target", 1.0),
     ]
+
+
+def test_explain_counts_from_one_and_says_why_there_is_no_value(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = tmp_path / "rows.jsonl"
+    rows.write_text("".join(json.dumps(row) + "\n" for row in ROWS))
+    assert main(["explain", str(rows)]) == 0
+    heads = [line for line in capsys.readouterr().out.splitlines() if line.startswith("row ")]
+    assert heads[0].startswith("row 1: sgr-release 1.000, ") and "(no event" not in heads[0]
+    none = ", ".join(f"{name} no value" for name in ("sgr-release", "sgr-paper", "sgr-strict"))
+    assert heads[1:] == [f"row 2: {none} (no event with a person whom the question does not name)"]
+
+
+@pytest.mark.parametrize("command", ["score", "explain"])
+def test_help_tells_every_field_of_a_row(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of `Row`, as they are written in a file."""
+    with pytest.raises(SystemExit):
+        main([command, "--help"])
+    told = capsys.readouterr().out
+    written = {"events": "gt_events", "visible": "visible_persons"}
+    for field in fields(Row):
+        assert re.search(rf"^  (?:\w+, )?{written.get(field.name, field.name)}\b", told, re.MULTILINE), field.name
 
 
 @pytest.mark.parametrize(

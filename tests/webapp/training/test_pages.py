@@ -62,7 +62,8 @@ def test_empty_pages_say_what_comes_next(people: SimpleNamespace, as_user: Any) 
         assert "needs the role admin" in told and 'class="button button-primary"' not in told
     seed.make_snapshot(people.one, people.alice)
     assert "Choose what the run starts from" in words(admin, RUNS)
-    assert "No model to start from" in words(admin, f"{RUNS}new/")
+    told = words(admin, f"{RUNS}new/")
+    assert "No model to start from" in told and "<code>python -m ml.training.tiny OUT</code>" in told
 
 
 def test_a_reviewer_sees_the_run_and_can_do_nothing_to_it(
@@ -470,6 +471,38 @@ def test_a_snapshot_is_made_from_the_form(people: SimpleNamespace, as_user: Any)
     assert "Being made" in words(client, "/p/one/snapshots/1/") and "No items yet" in words(
         client, "/p/one/snapshots/1/"
     )
+
+
+@pytest.mark.parametrize(
+    ("share", "recordings", "items", "sentence"),
+    [
+        (0.1, ["kitchen"], 0, "A recording is never divided between the parts, and all items are of one"),
+        (0.1, ["kitchen", "office"], 0, "Recordings that share a video or a clip are never divided"),
+        (0.0, ["kitchen", "office"], 0, "No share for validation was asked for."),
+        (0.1, ["kitchen", "office"], 6, ""),
+    ],
+)
+def test_a_snapshot_says_why_nothing_validates(
+    people: SimpleNamespace, as_user: Any, share: float, recordings: list[str], items: int, sentence: str
+) -> None:
+    facts = {
+        "counts": {"train": {"items": 40}, "validation": {"items": items}},
+        "recordings": {"train": recordings, "validation": []},
+        "coverage": {"train": 0.9, "validation": None},
+    }
+    seed.make_snapshot(people.one, people.alice, facts=facts, validation_share=share)
+    told = words(as_user(people.vera), "/p/one/snapshots/1/")
+    assert f"share asked for validation {share}" in told
+    found = re.findall(r"<span>Nothing for validation\. (.*?)</span>", told)
+    assert [one[: len(sentence)] for one in found] == ([sentence] if sentence else [])
+
+
+def test_items_of_a_snapshot_show_their_questions(people: SimpleNamespace, as_user: Any) -> None:
+    found = made.snapshot(people.one)
+    client = as_user(people.vera)
+    assert "Who does Person 0 look at in part 3?" in words(client, "/p/one/snapshots/1/")
+    found.items.update(withdrawn=True)
+    assert "Who does Person 0" not in words(client, "/p/one/snapshots/1/")
 
 
 def test_a_question_names_the_runs_that_trained_on_it(people: SimpleNamespace, as_user: Any) -> None:
