@@ -269,7 +269,9 @@ def _ranking(rows: Sequence[Row], release: Release | None) -> tuple[str, Row | N
         return f"{best}.", known[0]
     second = cast(Measured, known[1].accuracy)
     told = f"{best}, more often than the other {_models(len(known) - 1)}"
-    if first.low is None or second.high is None or first.low <= second.high:
+    if first.low is None or second.high is None:
+        return f"{told}; without an interval that says little, so compare the two item by item.", known[0]
+    if first.low <= second.high:
         meets = f"its interval meets that of {known[1].evaluation.name}, so compare the two item by item"
         return f"{told}; {meets}.", known[0]
     return f"{told}; {known[1].evaluation.name} follows with {second.says}.", known[0]

@@ -83,13 +83,16 @@ export function finding({ title, plural }, values, write) {
   if (known.length === 0) return `${title}: nothing logged yet`;
   if (known.length === 1) return `${title}: ${write(known[0])}`;
   if (known.length < FEW) return `${title}: ${write(known.at(-1))} after ${known.length} steps, ${write(known[0])} at first`;
-  const some = Math.min(ENDS, Math.floor(known.length / 2));
-  const [first, now] = [mean(known.slice(0, some)), mean(known.slice(-some))].map((level) => Number(level.toPrecision(2)));
+  const ends = [known.slice(0, ENDS), known.slice(-ENDS)];
+  const [first, now] = ends.map((steps) => Number(mean(steps).toPrecision(2)));
   const [low, high] = [Math.min(...known), Math.max(...known)];
-  const still = Math.abs(now - first) <= 0.1 * (high - low) || write(first) === write(now);
+  const noise = Math.max(...ends.map(spread)); // what is less than the steps differ among themselves is no trend
+  const still = Math.abs(now - first) <= Math.max(noise, 0.1 * (high - low)) || write(first) === write(now);
   if (still) return `${title} ${plural ? "stay" : "stays"} near ${write(now)}`;
-  return `${title} ${now > first ? "rose" : "fell"} from ${write(first)} to ${write(now)}`;
+  return `${title} ${now > first ? "rose" : "fell"} from ${write(first)} to ${write(now)} (means of ${ENDS} steps)`;
 }
+
+const spread = (values) => Math.sqrt(mean(values.map((value) => (value - mean(values)) ** 2)));
 
 /** A number with as many digits as its size needs. */
 export function number(value) {
