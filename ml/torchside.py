@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,13 @@ class MissingPackages(ValueError):
     """The packages of `make ml` are not installed; the message says so."""
 
 
+def needs(purpose: str, absent: Sequence[str], where: str = "") -> str:
+    """The sentence that names the missing packages: "Training needs a, b and c here; install them …"."""
+    *first, last = absent
+    listed = f"{', '.join(first)} and {last}" if first else last
+    return f"{purpose} needs {listed}{where}; install them with `make ml`."
+
+
 def missing() -> list[str]:
     """Names of the packages that are not installed."""
     return [name for name in NEEDED if importlib.util.find_spec(name) is None]
@@ -34,7 +42,7 @@ def load(purpose: str = "This") -> tuple[Any, Any]:
     """The modules torch and transformers. `purpose` begins the sentence of MissingPackages where they are missing."""
     absent = missing()
     if absent:
-        raise MissingPackages(f"{purpose} needs {' and '.join(absent)}; install them with `make ml`.")
+        raise MissingPackages(needs(purpose, absent))
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")  # its threads do not survive a fork
     declare_operators()
     return import_module("torch"), import_module("transformers")

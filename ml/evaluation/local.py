@@ -32,9 +32,7 @@ class Weights:
     def __init__(self, folder: Path) -> None:
         absent = torchside.missing()
         if absent:
-            raise torchside.MissingPackages(
-                f"A model folder needs {' and '.join(absent)}; install them with `make ml`."
-            )
+            raise torchside.MissingPackages(torchside.needs("A model folder", absent))
         self.folder = folder
         self.loaded: tuple[Any, Any] | None = None
         self.device = ""  # and the precision, once it is loaded

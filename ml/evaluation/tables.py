@@ -34,8 +34,8 @@ BY: dict[str, Callable[[Item], str]] = {
 NONE = "(none)"
 RULE = (
     "Accuracy is the mean score over the replies that came about, an unanswered one counting 0; errors and missing "
-    "replies are counted apart and enter only at_least, which takes them as wrong. Intervals: 95 %, whole source "
-    "videos drawn with replacement."
+    "replies are counted apart and enter only the accuracy of all items, which takes them as wrong. "
+    "Intervals: 95 %, whole source videos drawn with replacement."
 )
 
 

@@ -37,7 +37,7 @@ class Sam3People:
     def __init__(self, weights: Path | None = None) -> None:
         absent = torchside.missing()
         if absent:
-            raise torchside.MissingPackages(f"SAM 3 needs {' and '.join(absent)}; install them with `make ml`.")
+            raise torchside.MissingPackages(torchside.needs("SAM 3", absent))
         own = None if weights is None else weights / "sam3"
         self.folder = sam3_weights.folder(own if own is not None and own.is_dir() else None)
 

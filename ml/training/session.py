@@ -256,7 +256,7 @@ def _check_packages(config: Config) -> None:
     wanted = [*torchside.NEEDED, *NEEDED, *(["deepspeed"] if config.train.parallel == "zero2" else [])]
     absent = [name for name in wanted if importlib.util.find_spec(name) is None]
     if absent:
-        raise torchside.MissingPackages(f"Training needs {' and '.join(absent)}; install them with `make ml`.")
+        raise torchside.MissingPackages(torchside.needs("Training", absent))
     if config.stage == "grpo" and config.rollouts.use_vllm and importlib.util.find_spec("vllm") is None:
         raise ConfigError(
             "rollouts.use_vllm is true, and vLLM is not installed here; it is a package of its own for GPUs "

@@ -27,6 +27,8 @@ def test_missing_packages_are_named_with_the_way_to_get_them(monkeypatch: pytest
     ):
         torchside.load("SAM 3")
     assert not torchside.declare_operators()
+    assert torchside.needs("Training", ["a", "b", "c"], " here").startswith("Training needs a, b and c here; install")
+    assert torchside.needs("Training", ["a"]).startswith("Training needs a; install")
 
 
 @pytest.mark.xdist_group("torch")

@@ -16,6 +16,30 @@ from ml.training import configs
 from webapp.runs.recording import OVERLONG
 
 PREFIX = "set."
+LABELS = {
+    "max_steps": "Steps in all",
+    "max_grad_norm": "Largest gradient norm",
+    "per_device_batch": "Batch of one process",
+    "accumulation": "Batches in a step",
+    "checkpointing": "Gradient checkpointing",
+    "rate": "Frame rate",
+    "most": "Most frames of a clip",
+    "longest": "Longer side of a frame",
+    "most_pixels": "Area of a frame",
+    "num_generations": "Answers to a question (K)",
+    "max_new_tokens": "Longest answer",
+    "top_p": "Top-p",
+    "top_k": "Top-k",
+    "overlong_tokens": "Length of the overlong penalty",
+    "use_vllm": "Use vLLM",
+    "vllm_memory": "Memory for vLLM",
+    "beta": "Beta (weight of KL)",
+    "log_steps": "Log every",
+    "save_steps": "Checkpoint every",
+    "rollout_steps": "Keep rollouts every",
+    "keep_checkpoints": "Checkpoints kept",
+    "tensorboard": "TensorBoard",
+}
 WEIGHTS = "rewards.weights"
 OPEN = ("train", "rewards")
 
@@ -79,10 +103,10 @@ def groups(stage: str, preset: str, overrides: Mapping[str, Any], errors: Mappin
         found[section].settings.append(
             Shown(
                 one.name,
-                name.replace("_", " "),
+                label(one.name),
                 kind,
                 one.help,
-                one.unit,
+                "" if one.unit in label(one.name).lower().split() else one.unit,
                 written(value),
                 written(plain[one.name]),
                 [(word, word) for word in choices],
@@ -90,6 +114,12 @@ def groups(stage: str, preset: str, overrides: Mapping[str, Any], errors: Mappin
             )
         )
     return list(found.values())
+
+
+def label(setting: str) -> str:
+    """A setting by its dotted name, as people read it: "train.warmup_steps" is "Warmup steps"."""
+    name = setting.rpartition(".")[2]
+    return LABELS.get(name) or name.replace("_", " ").capitalize()
 
 
 def weights(plain: Mapping[str, Any], overrides: Mapping[str, Any], errors: Mapping[str, str]) -> Iterator[Shown]:
@@ -117,7 +147,10 @@ def meaning(reward: str) -> str:
     found = registry.REWARDS.get(registry.ALIASES.get(reward, reward))
     if found is None or not found.__doc__:
         return "Compares the answers to one prompt; needs a judge." if reward in registry.GROUPED else ""
-    return " ".join(found.__doc__.strip().split("\n\n")[0].split()).replace("`", "")
+    sentence = " ".join(found.__doc__.strip().split("\n\n")[0].split()).replace("`", "")
+    for name in registry.REWARDS:  # by the name that the form has for it
+        sentence = sentence.replace(name.replace("-", "_"), name) if "-" in name else sentence
+    return sentence
 
 
 def sent(data: Mapping[str, Any], stage: str, preset: str) -> dict[str, Any]:
@@ -162,7 +195,7 @@ def listed(
     for one in configs.settings(stage):
         section, _, name = one.name.partition(".")
         value = config.get(section, {}).get(name)
-        found.setdefault(one.group, []).append((name.replace("_", " "), shown(value), one.name in overrides))
+        found.setdefault(one.group, []).append((label(one.name), shown(value), one.name in overrides))
     return list(found.items())
 
 

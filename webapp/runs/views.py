@@ -68,7 +68,9 @@ def run(request: HttpRequest, slug: str, number: int) -> HttpResponse:
     context = head(request, found, role, show)
     if found.state == TrainingRun.State.DRAFT and show == "curves":
         context["preflight"] = preflight_lines.listed(found.preflight)
-        context["changed"] = [(name, run_settings.shown(value)) for name, value in found.overrides.items()]
+        context["changed"] = [
+            (name, run_settings.label(name), run_settings.shown(value)) for name, value in found.overrides.items()
+        ]
     if show == "lineage":
         context |= {
             "lineage": queries.lineage_of(found),

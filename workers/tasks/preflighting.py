@@ -65,4 +65,4 @@ def lacking(parallel: str) -> list[str]:
 
     names: list[Any] = [*torchside.NEEDED, *NEEDED, *(["deepspeed"] if parallel == "zero2" else [])]
     absent = [name for name in names if importlib.util.find_spec(name) is None]
-    return [f"Training needs {' and '.join(absent)} here; install them with `make ml`."] if absent else []
+    return [torchside.needs("Training", absent, " here")] if absent else []

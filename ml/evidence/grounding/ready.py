@@ -50,7 +50,7 @@ def need_embedded() -> None:
 def need_transformers() -> None:
     absent = torchside.missing()
     if absent:
-        raise torchside.MissingPackages(f"SAM 3 needs {' and '.join(absent)}; install them with `make ml`.")
+        raise torchside.MissingPackages(torchside.needs("SAM 3", absent))
 
 
 def need_official() -> None:

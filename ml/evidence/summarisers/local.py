@@ -40,9 +40,7 @@ class Local:
             raise ValueError(f"The summariser local needs the folder of a model; name it in {LOCAL_MODEL}.")
         absent = torchside.missing() + (["peft"] if str(lora) and find_spec("peft") is None else [])
         if absent:
-            raise torchside.MissingPackages(
-                f"The summariser local needs {' and '.join(absent)}; install them with `make ml`."
-            )
+            raise torchside.MissingPackages(torchside.needs("The summariser local", absent))
         self.folder = _folder(Path(folder), "config.json", "model")
         self.lora = _folder(Path(lora), "adapter_config.json", "LoRA") if str(lora) else None
         self.max_tokens = max_tokens

@@ -189,6 +189,25 @@ def test_another_preset_keeps_what_was_changed(people: SimpleNamespace, as_user:
     assert "set.rewards" not in sft and "set.rollouts" not in sft
 
 
+def test_settings_are_named_in_words(snapshot: DatasetSnapshot, people: SimpleNamespace, as_user: Any) -> None:
+    """By their label, the dotted name that sentences use in the title; a unit that the label says is not repeated."""
+    made.model()
+    told = words(as_user(people.alice), f"{RUNS}new/?preset=tiny-cpu")
+    labels = {name: " ".join(re.sub("<[^>]*>", "", text).split()) for name, text in re.findall(
+        r'<label for="set\.[^"]+" title="([^"]+)">(.*?)</label>', told
+    )}  # fmt: skip
+    expected = {
+        "train.max_steps": "Steps in all", "train.warmup_steps": "Warmup steps", "train.weight_decay": "Weight decay",
+        "frames.most": "Most frames of a clip", "rollouts.max_new_tokens": "Longest answer tokens",
+        "rewards.weights.sgr-paper": "sgr-paper weight",
+    }  # fmt: skip
+    assert {name: labels.get(name) for name in expected} == expected
+    assert not [text for name, text in labels.items() if "_" in text or (text[0].islower() and "weights" not in name)]
+    assert "on the mentions of sgr-release." in told
+    made.run(snapshot, overrides={"train.max_steps": 9})
+    assert '<dt title="train.max_steps">Steps in all</dt><dd>9</dd>' in words(as_user(people.alice), f"{RUNS}1/")
+
+
 def test_every_setting_has_its_field_and_comes_back_as_it_was() -> None:
     """What the form shows of every preset, sent back whole, changes nothing."""
     from ml.training import configs

@@ -6,6 +6,8 @@ import math
 
 from django import template
 
+from webapp.runs.evaluation_values import CONTROL_WORDS
+
 register = template.Library()
 
 
@@ -18,6 +20,12 @@ def figure(value: float | None) -> str:
     if size and (size < 0.001 or size >= 1e7):
         return f"{value:.1e}".replace("e-0", "e-").replace("e+0", "e")
     return f"{round(value):,}" if size >= 1000 else f"{value:.3g}"
+
+
+@register.filter
+def control(name: str) -> str:
+    """What a control takes away, as every page writes it."""
+    return CONTROL_WORDS.get(name, name)
 
 
 @register.filter
