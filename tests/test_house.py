@@ -131,9 +131,11 @@ def test_no_two_packages_overwrite_each_other() -> None:
 
     owners: dict[str, set[str]] = defaultdict(set)
     for package in distributions():
-        for file in package.files or ():
-            if file.suffix == ".py" and ".." not in file.parts:
-                owners[str(file)].add(package.metadata["Name"])
+        name = package.name
+        for line in (package.read_text("RECORD") or "").splitlines():
+            file = line.partition(",")[0]
+            if file.endswith(".py") and not file.startswith(".."):
+                owners[file].add(name)
     assert {file: names for file, names in owners.items() if len(names) > 1} == {}
 
 

@@ -74,8 +74,8 @@ class BlazePose:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
-        self._detector = Session(self.weights[1], folder)
         cache.find(self.weights[0], folder)
+        self._detector = Session(self.weights[1], folder)
         self._sessions: dict[tuple[str, ...], Session] = {}
         self._lock = Lock()
         self._anchors = anchors(DETECTOR_PIXELS)

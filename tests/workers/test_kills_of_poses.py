@@ -44,7 +44,7 @@ def result(video: Video) -> dict[str, Any]:
     files = whole.contents(run.folder)
     told = {}
     for name, content in files.items():
-        tree = json.loads(content) if name.endswith(".json") else content
+        tree: Any = json.loads(content) if name.endswith(".json") else content
         for key in whole.VARYING if isinstance(tree, dict) else ():
             tree.pop(key, None)
         told[name] = tree

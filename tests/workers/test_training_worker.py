@@ -82,6 +82,7 @@ def drawn(project: Project, tmp_path: Path) -> TrainingRun:
 
 
 @needs_torch
+@pytest.mark.long  # the browser's walk of a run takes the same way in the default suite
 @pytest.mark.timeout(600)
 def test_a_tiny_model_trains_stops_and_goes_on(worker: Worker, drawn: TrainingRun) -> None:
     begun = time.monotonic()
