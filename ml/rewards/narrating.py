@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from itertools import combinations
 from string import ascii_uppercase
+from typing import NamedTuple
 
 from ml.rewards.rows import Row, Truth
 from ml.text import answers, persons, tags, times
@@ -86,18 +87,34 @@ def person_focus(row: Row) -> float:
 
     Known holes: an English word list; a text about the right words need not be true, nor about this video.
     """
+    found = focus(row)
+    if not found.words:
+        return 0.0
+    length = max(found.words, SHORTEST)
+    score = 0.5 * min(1.0, found.people / length / FULL_PEOPLE)
+    score += 0.5 * sum(min(1.0, count / length / FULL_FACET) for count in found.facets) / 3
+    return min(1.0, max(0.0, score - max(0.0, found.around / length - FREE_SURROUNDINGS)))
+
+
+class Focus(NamedTuple):
+    """What `person_focus` counts, in words: all of them, of people, of each facet (faces, movements, dealings with each
+    other), of surroundings; one word counts at most three times."""
+
+    words: int
+    people: int
+    facets: tuple[int, ...]
+    around: int
+
+
+def focus(row: Row) -> Focus:
     text = persons.without(rationale(row))  # "Persons 1, 2 and 3" is one word for people
     words = [word.lower() for word in _WORD.findall(text)]
-    if not words:
-        return 0.0
     counts = Counter({word: min(MOST_OF_ONE, times) for word, times in Counter(words).items()})
-    length = max(len(words), SHORTEST)
-    people = sum(counts[word] for word in _PEOPLE)
-    facets = [sum(counts[word] for word in facet) / length for facet in _FACETS]
-    around = sum(counts[word] for word in _SURROUNDINGS) / length
-    score = 0.5 * min(1.0, people / length / FULL_PEOPLE)
-    score += 0.5 * sum(min(1.0, share / FULL_FACET) for share in facets) / 3
-    return min(1.0, max(0.0, score - max(0.0, around - FREE_SURROUNDINGS)))
+
+    def of(lexicon: frozenset[str]) -> int:
+        return sum(counts[word] for word in lexicon)
+
+    return Focus(len(words), of(_PEOPLE), tuple(map(of, _FACETS)), of(_SURROUNDINGS))
 
 
 def temporal_order(row: Row) -> float:
@@ -111,21 +128,36 @@ def temporal_order(row: Row) -> float:
 
     Known holes: English; an order without times cannot be checked; markers may be strewn up to the cap.
     """
-    text = rationale(row)
-    words = len(_WORD.findall(text))
-    if not words:
+    found = course(row)
+    if not found.words:
         return 0.0
-    markers = min(1.0, len(_MARKER.findall(text)) / max(words, SHORTEST) / FULL_MARKERS)
+    markers = min(1.0, found.markers / max(found.words, SHORTEST) / FULL_MARKERS)
+    if not found.forward + found.backward:
+        return UNTIMED_AT_MOST * markers
+    runs = max(0.0, (found.forward - found.backward) / (found.forward + found.backward))
+    return max(markers, min(1.0, found.moments / 3)) * runs
+
+
+class Course(NamedTuple):
+    """What `temporal_order` counts: words, words of order, sentences with a stated moment, and pairs of those that run
+    forward in time, or backward."""
+
+    words: int
+    markers: int
+    moments: int
+    forward: int
+    backward: int
+
+
+def course(row: Row) -> Course:
+    text = rationale(row)
     told = _moments(text)
     forward = backward = 0
     for (earlier, _), (later, back) in combinations(told, 2):
         if earlier != later:
             agrees = (later > earlier) != back
             forward, backward = forward + agrees, backward + (not agrees)
-    if not forward + backward:
-        return UNTIMED_AT_MOST * markers
-    course = max(0.0, (forward - backward) / (forward + backward))
-    return max(markers, min(1.0, len(told) / 3)) * course
+    return Course(len(_WORD.findall(text)), len(_MARKER.findall(text)), len(told), forward, backward)
 
 
 def _moments(text: str) -> list[tuple[float, bool]]:
@@ -147,6 +179,15 @@ def thinking_focus(row: Row) -> float | None:
 
     Known holes: repeating the option is enough; options that differ in numbers only differ in those.
     """
+    found = named_options(row)
+    if found is None:
+        return None
+    best, wrong = found
+    return 1.0 if best > 1.5 * wrong else 0.7 if best > wrong else 0.3 if best == wrong else 0.0
+
+
+def named_options(row: Row) -> tuple[float, float] | None:
+    """r and w of `thinking_focus`; None where the row has no right and wrong options."""
     right = _right_options(row)
     if not right or len(right) == len(row.options):
         return None
@@ -154,9 +195,7 @@ def thinking_focus(row: Row) -> float | None:
     counts = Counter(word for option in words for word in option)
     told = frozenset(_TOKEN.findall(rationale(row).lower()))
     shares = [_share(frozenset(w for w in option if counts[w] == 1) or option, told) for option in words]
-    best = max(shares[i] for i in right)
-    wrong = max(share for i, share in enumerate(shares) if i not in right)
-    return 1.0 if best > 1.5 * wrong else 0.7 if best > wrong else 0.3 if best == wrong else 0.0
+    return max(shares[i] for i in right), max(share for i, share in enumerate(shares) if i not in right)
 
 
 def _right_options(row: Row) -> set[int]:
@@ -184,17 +223,24 @@ def event_order(row: Row) -> float | None:
 
     Known holes: an event is known by its persons and time only; two of the same people within a sentence are one.
     """
+    found = told_pairs(row)
+    return None if found is None else max(0.0, (found[1] - found[2]) / found[0])
+
+
+def told_pairs(row: Row) -> tuple[int, int, int] | None:
+    """All pairs of events of `event_order`, those told in the right order, those in the wrong one; None without any."""
     events = [event for event in row.events if event.span is not None]
     pairs = [(a, b) for a, b in combinations(events, 2) if a.span and b.span and a.span[0] != b.span[0]]
     if not pairs:
         return None
     places = {id(event): _told_at(row, event) for event in events}
-    score = 0
+    right = wrong = 0
     for a, b in pairs:
         first, second = places[id(a)], places[id(b)]
         if a.span and b.span and first is not None and second is not None and first != second:
-            score += 1 if (first < second) == (a.span[0] < b.span[0]) else -1
-    return max(0.0, score / len(pairs))
+            agrees = (first < second) == (a.span[0] < b.span[0])
+            right, wrong = right + agrees, wrong + (not agrees)
+    return len(pairs), right, wrong
 
 
 def _told_at(row: Row, event: Truth) -> int | None:

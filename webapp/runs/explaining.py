@@ -16,7 +16,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 
 from ml.formats.errors import FormatError
-from ml.rewards import explain
+from ml.rewards import explain, narrating
 from ml.rewards.rows import Row, parse_row
 from webapp.bench.charts import bar
 from webapp.runs.run_settings import meaning
@@ -212,6 +212,47 @@ def _sgr_released(row: Row) -> str:
     return _sgr(row, released=True)
 
 
+def _person_focus(row: Row) -> str:
+    found = narrating.focus(row)
+    faces, moves, between = found.facets
+    return (
+        f"Of {_some(found.words, 'word')}: {found.people} of people, {faces} of faces, {moves} of movements, "
+        f"{between} of dealings with each other, {found.around} of surroundings (by a list of words)."
+    )
+
+
+def _temporal_order(row: Row) -> str:
+    found = narrating.course(row)
+    told = f"{_some(found.markers, 'word')} of order in {found.words}, {_some(found.moments, 'sentence')} with a time"
+    pairs = found.forward + found.backward
+    runs = f"; {found.forward} of {pairs} pairs run forward" if pairs else "; no two times to compare: half at most"
+    return f"{told}{runs}."
+
+
+def _thinking_focus(row: Row) -> str:
+    found = narrating.named_options(row)
+    if found is None:
+        return "No value: the item has no right and wrong options."
+    return f"Says {found[0]:.0%} of the right option's own words, at most {found[1]:.0%} of a wrong one's."
+
+
+def _event_order(row: Row) -> str:
+    found = narrating.told_pairs(row)
+    if found is None:
+        return "No value: there are no two events that begin at different times."
+    pairs, right, wrong = found
+    left = pairs - right - wrong
+    return f"Of {_some(pairs, 'pair')} of events {right} told in order, {wrong} in the wrong one, {left} not."
+
+
+def _some(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
+def _judged(row: Row) -> str:
+    return ""  # a judge's ranking of the whole group: there is no number of this answer alone
+
+
 SAYS: dict[str, Callable[[Row], str]] = {  # by the beginning of a reward's name
     "accuracy": _accuracy,
     "format-affectomni": _format_affectomni,
@@ -220,6 +261,12 @@ SAYS: dict[str, Callable[[Row], str]] = {  # by the beginning of a reward's name
     "sgr-release": _sgr_released,
     "sgr-paper": _sgr_released,
     "sgr": _sgr,
+    "person-focus-judged": _judged,
+    "temporal-order-judged": _judged,
+    "person-focus": _person_focus,
+    "temporal-order": _temporal_order,
+    "thinking-focus": _thinking_focus,
+    "event-order": _event_order,
 }
 
 
