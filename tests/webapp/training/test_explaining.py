@@ -51,7 +51,7 @@ def says(name: str, text: str, **more: Any) -> str:
         (
             "person-focus",
             STORY,
-            "3 of people, 0 of faces, 1 of movements, 2 of dealings with each other, 1 of surround",
+            "3 of people, 0 of faces, 1 of movements, 2 of dealings with each other, 1 of sur",
         ),
     ],
 )
