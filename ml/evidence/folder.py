@@ -40,6 +40,7 @@ from ml.evidence.summarisers.protocol import BrokenOutput, Summariser
 from ml.evidence.verdicts import RULES
 from ml.formats import responses as response_files
 from ml.formats.errors import FormatError
+from ml.formats.hashing import sha256_of
 from ml.media import masks as masks_file
 from ml.media.clips import plan
 from ml.media.files import sweep, write_whole
@@ -173,11 +174,6 @@ def _index(video: Path, work: Path, progress: Progress) -> tuple[FrameIndex, str
     index = index_of(video, progress)
     index.save(kept)
     return index, digest
-
-
-def sha256_of(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def looks_of(samples: Path, footage: Footage) -> GazeLooks:

@@ -161,7 +161,7 @@ class RunFolder:
         for path in (self.metrics, self.rollouts):
             if path.exists():
                 with path.open("rb") as file:
-                    _replace(path, (line for line, tree in _lines(file) if _step(tree) <= step))
+                    replace(path, (line for line, tree in _lines(file) if _step(tree) <= step))
 
     def _kept(self) -> Iterator[tuple[int, Path]]:
         for path in self.checkpoints.glob(f"{PREFIX}*"):
@@ -260,10 +260,12 @@ def write_json(path: Path, tree: Any) -> None:
 
 def write_bytes(path: Path, data: bytes) -> None:
     """Replace a file as a whole: a reader sees the old one or the new one, also after a loss of power."""
-    _replace(path, [data])
+    replace(path, [data])
 
 
-def _replace(path: Path, pieces: Iterable[bytes]) -> None:
+def replace(path: Path, pieces: Iterable[bytes]) -> None:
+    """Replace a file as a whole by these pieces, which may come from the file itself. Nothing is left where the disk is
+    full."""
     draft = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         with draft.open("wb") as file:

@@ -14,7 +14,6 @@ the snapshot's folder as that of the videos, read back the same but for their sp
 from __future__ import annotations
 
 import argparse
-import hashlib
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
@@ -25,6 +24,7 @@ from ml.formats import grasp_train
 from ml.formats import jsonfields as read_as
 from ml.formats.errors import FormatError
 from ml.formats.grasp_train import MetaPart, Record, TextPart, TrueEvent, VideoPart
+from ml.formats.hashing import digest, sha256_of
 from ml.formats.jsonstream import entries
 from ml.questions.lint.recordings import source_of, stem
 from ml.text import tags
@@ -45,7 +45,7 @@ from ml.training.rows import (
     parse_event,
     read,
 )  # fmt: skip
-from ml.training.sources import Source, canonical, sha256_of
+from ml.training.sources import Source
 
 FILES = {SFT: "data_sft.jsonl", GRPO: "data_rl.jsonl"}
 OURS = "sightline"  # in the meta part: what of a row the record has no place for
@@ -125,7 +125,7 @@ def row_of_record(record: Record, videos: Videos) -> TrainingRow:
     sha256 = videos.sha256(path)
     kind, answer, answer_text, reasoning = _target(record.target.strip(), options, ours)
     row = TrainingRow(
-        id=ours.get("id") or hashlib.sha256(canonical(grasp_train.build_record(record))).hexdigest(),
+        id=ours.get("id") or digest(grasp_train.build_record(record)),
         question=question,
         clip=_clip(video, path, sha256, ours),
         kind=kind,

@@ -33,12 +33,12 @@ from typing import Any
 
 from ml.formats import jsonfields as read_as
 from ml.formats.errors import FormatError
+from ml.formats.hashing import canonical, sha256_of
 from ml.formats.plainfile import naming
 from ml.progress import Progress, silent
 from ml.rewards.registry import coverage
 from ml.training import sources
 from ml.training.rows import CLIPS, GRPO, ROWS, SFT, SPLITS, TrainingRow, build_row, of_stage, read, reward_row
-from ml.training.sources import canonical, sha256_of
 from ml.training.sources import row_of as row_of
 from ml.training.splits import leaks, split
 

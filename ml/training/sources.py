@@ -6,8 +6,6 @@ cluster has the hash of one made by the server.
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +14,7 @@ from typing import Any
 from ml.formats import grasp_items, hf_dataset
 from ml.formats import jsonfields as read_as
 from ml.formats.errors import FormatError
+from ml.formats.hashing import digest, sha256_of
 from ml.formats.jsonstream import entries
 from ml.questions.lint.pictures import VIDEO
 from ml.text import tags
@@ -32,11 +31,6 @@ class Source:
     clips: dict[str, Path]
     made_of: dict[str, Any]
     left_out: dict[str, int] = field(default_factory=dict)
-
-
-def canonical(tree: Any) -> bytes:
-    """One way to write a tree: sorted keys, no spaces, UTF-8."""
-    return json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -56,7 +50,7 @@ def row_of(
     """
     name = item.get("id", "without an id") if isinstance(item, Mapping) else "that is no object"
     try:
-        return _of_item(item, sha256 or hashlib.sha256(canonical(item)).hexdigest(), release, release_split)
+        return _of_item(item, sha256 or digest(item), release, release_split)
     except FormatError as error:
         raise FormatError(f"The item {name}: {error}") from error
     except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -164,12 +158,6 @@ def by_content(folder: Path) -> dict[str, Path]:
     for path in sorted(one for one in folder.rglob("*") if one.suffix.lower() in VIDEO and one.is_file()):
         found.setdefault(sha256_of(path), path)
     return found
-
-
-def sha256_of(path: Path) -> str:
-    """sha256 of a file's content, in hexadecimal digits. Raises OSError."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 # ---------------------------------------------------------------------------------------------------------------------

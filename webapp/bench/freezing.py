@@ -20,7 +20,6 @@ on any machine: nothing here depends on the clock, the locale or the order of a 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ml.formats.errors import FormatError
+from ml.formats.hashing import digest
 from ml.questions.facts import Facts
 from ml.questions.slots import persons_in, render
 from ml.questions.trace import gt_events
@@ -44,15 +44,6 @@ from webapp.library.models import Project, Video
 Item = dict[str, Any]
 CHOOSING = ("single", "multiple", "yes_no")
 FILE_FACTS = ("sha256", "bytes", "frames", "width", "height", "duration_s")
-
-
-def canonical(tree: Any) -> bytes:
-    """One way to write a tree: sorted keys, no spaces, UTF-8."""
-    return json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
-
-
-def digest(item: Item) -> str:
-    return hashlib.sha256(canonical(item)).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -246,7 +237,7 @@ def _balance(group: list[Item], counts: list[int], number: int) -> None:
 def _seed(item: Item) -> str:
     """A hash of what the item asks, whatever the order of its options."""
     asked = [item["question"], sorted(one["text"] for one in item["options"]), item["clip"]["recipe"], item["id"]]
-    return hashlib.sha256(canonical(asked)).hexdigest()
+    return digest(asked)
 
 
 def _shuffled(options: list[dict[str, str]], item: Item) -> list[dict[str, str]]:

@@ -25,6 +25,7 @@ from django.db import transaction
 from django.db.models import Count, Max, Q
 from django.utils import timezone
 
+from ml.formats.hashing import digest
 from ml.progress import Progress, silent
 from ml.questions.lint.findings import CODES
 from webapp.accounts.models import User
@@ -244,7 +245,7 @@ def draft(
     made = Draft(
         project=project,
         items=items,
-        hashes=[freezing.digest(item) for item in items],
+        hashes=[digest(item) for item in items],
         splits=splits,
         questions=[(question.id, question.version) for question in questions],
         facts=facts,
@@ -321,7 +322,7 @@ def changes(
 ) -> dict[str, Any]:
     """Item ids that are new, other than before, or no longer there, against the release before."""
     before = {one.item["id"]: (one.split, one.sha256) for one in earlier if not is_gone(one)}
-    now = {item["id"]: (split, freezing.digest(item)) for item, split in zip(items, splits, strict=True)}
+    now = {item["id"]: (split, digest(item)) for item, split in zip(items, splits, strict=True)}
     return {
         "since": since,
         "added": [id for id in now if id not in before],

@@ -17,6 +17,8 @@ from uuid import UUID
 
 from django.conf import settings
 
+from ml.training import folder as run_folder
+
 ASKED = "asked.yaml"
 STOP = "stop"
 PROCESS = "process.json"
@@ -62,9 +64,7 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def write(path: Path, text: str) -> None:
     """Replace a file in one step."""
-    fresh = path.with_name(f".{path.name}.new")
-    fresh.write_text(text)
-    fresh.replace(path)
+    run_folder.write_bytes(path, text.encode())
 
 
 def drop_lines(path: Path, ids: Iterable[str], key: str) -> int:
@@ -72,17 +72,20 @@ def drop_lines(path: Path, ids: Iterable[str], key: str) -> int:
     gone, dropped = set(ids), 0
     if not path.exists():
         return 0
-    fresh = path.with_name(f".{path.name}.new")
-    with path.open("rb") as source, fresh.open("wb") as target:
-        for line in source:
+
+    def kept(lines: Iterable[bytes]) -> Iterator[bytes]:
+        nonlocal dropped
+        for line in lines:
             try:
                 keep = json.loads(line).get(key) not in gone
             except (ValueError, AttributeError):
                 keep = False
             dropped += not keep
             if keep:
-                target.write(line)
-    fresh.replace(path)
+                yield line
+
+    with path.open("rb") as source:
+        run_folder.replace(path, kept(source))
     return dropped
 
 

@@ -17,6 +17,7 @@ from uuid import UUID, uuid5
 from rich.console import Console
 
 from ml.formats import grasp_events, grasp_gestures
+from ml.formats.hashing import sha256_of
 from webapp.accounts import services as accounts
 from webapp.accounts.models import LoginLink, Membership, User
 from webapp.accounts.permissions import Role
@@ -30,7 +31,6 @@ from webapp.library.frames import frame_seconds
 from webapp.library.models import Project, Video
 from webapp.studio.errors import StudioError
 from webapp.studio.follow import LOOK_S, bars, follow
-from webapp.studio.lookup import sha256_of
 from webapp.studio.management.commands.ingest import import_one
 from webapp.studio.manifest import Entry
 from webapp.tracks.models import Person

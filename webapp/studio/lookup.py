@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
+from ml.formats.hashing import sha256_of
 from webapp.library import services
 from webapp.library.models import Project, Video
 from webapp.studio.errors import StudioError
@@ -24,9 +24,3 @@ def find_video(word: str, project_slug: str | None = None) -> Video:
         except services.Refused as error:
             raise StudioError(f"The file {path} is not imported yet, or in more than one project.") from error
     return services.find_video(word, project=project)
-
-
-def sha256_of(path: Path) -> str:
-    """Hex digest of a file."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

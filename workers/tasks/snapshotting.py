@@ -14,6 +14,7 @@ from uuid import UUID
 
 from celery import Task
 
+from ml.formats.hashing import digest
 from webapp.bench import freezing, releases
 from webapp.bench.models import Release
 from webapp.jobs.broker import app
@@ -125,7 +126,7 @@ class Gathered:
         }
         items = freezing.freeze(project, found, kept, progress=lambda share: attempt.progress("gather", share))
         for item in items:
-            self.add(item, freezing.digest(item), None, None)
+            self.add(item, digest(item), None, None)
         self.made_of.append({"project": project.slug, "items": len(items)})
         self.left_out.update({f"accepted, but {why}": n for why, n in releases.left_out(project).items() if n})
 

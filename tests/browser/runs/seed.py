@@ -9,10 +9,10 @@ from typing import Any
 
 from django.db import transaction
 
+from ml.formats.hashing import sha256_of
 from ml.rewards import registry
 from ml.rewards.rows import parse_row
 from ml.training import configs
-from ml.training.sources import sha256_of
 from tests.webapp.bench.released import accept, cut_clip
 from tests.webapp.bench.scene import make_scene
 from webapp.bench import releases

@@ -21,9 +21,9 @@ import numpy as np
 
 from ml.evaluation import prompts
 from ml.evaluation.bench import LETTER
+from ml.formats.hashing import sha256_of
 from ml.training import snapshot, tiny
 from ml.training.rows import Clip, Event, TrainingRow
-from ml.training.sources import sha256_of
 
 PERSONS = (1, 2, 3, 4)
 LIGHTS = {1: (200, 40, 40), 2: (40, 180, 40), 3: (40, 40, 210), 4: (215, 215, 215)}

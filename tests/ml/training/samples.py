@@ -7,9 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from ml.formats.hashing import sha256_of
 from ml.training import snapshot
 from ml.training.rows import Clip, Event, TrainingRow
-from ml.training.sources import sha256_of
 from tests.clips import steady, write
 
 TRACE = (

@@ -11,9 +11,9 @@ import pytest
 
 from ml.formats import grasp_train
 from ml.formats.errors import FormatError
+from ml.formats.hashing import sha256_of
 from ml.training import records, snapshot
 from ml.training.rows import Clip, Event, TrainingRow, build_row, read
-from ml.training.sources import sha256_of
 from tests.ml.training.samples import TRACE, clip, made
 
 SFT: list[dict[str, Any]] = [

@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ml.formats.errors import FormatError
+from ml.formats.hashing import canonical
 from ml.progress import Cancelled
 from ml.training import snapshot, splits
 from ml.training.rows import Clip, TrainingRow, read
-from ml.training.sources import canonical, said
+from ml.training.sources import said
 from tests.ml.training.samples import TRACE, clip, made, row
 
 # ---------------------------------------------------------------------------------------------------------------------

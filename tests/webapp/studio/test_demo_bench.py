@@ -16,6 +16,7 @@ from django.core.files.storage import default_storage
 from rich.console import Console
 
 from ml.formats import grasp_events, grasp_gaze, grasp_gestures
+from ml.formats.hashing import sha256_of
 from ml.synthetic import files
 from ml.synthetic.motion import move
 from ml.synthetic.table_talk import table_talk
@@ -29,7 +30,6 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.library.models import Blob, Project, Video
 from webapp.studio import demo_bench
-from webapp.studio.lookup import sha256_of
 
 pytestmark = pytest.mark.django_db
 COUNTED = (Video, Event, Coverage, Question, Answer, Adjudication, Clip, Release, ReleaseItem, User)

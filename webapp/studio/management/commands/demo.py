@@ -13,13 +13,13 @@ from zoneinfo import ZoneInfo
 from rich.console import Console
 
 from ml.formats.errors import FormatError
+from ml.formats.hashing import sha256_of
 from webapp.lib.datafolder import HERE
 from webapp.library import services
 from webapp.library.models import Video
 from webapp.studio.command import StudioCommand
 from webapp.studio.errors import NO_WEIGHTS, StudioError
 from webapp.studio.follow import bars, follow
-from webapp.studio.lookup import sha256_of
 from webapp.studio.management.commands.ingest import import_one
 from webapp.studio.management.commands.perceive import perceive_one
 from webapp.studio.manifest import Entry

@@ -4,6 +4,7 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from ml.formats.hashing import sha256_of
 from webapp.library import services
 from webapp.library.models import Project, Video
 from webapp.studio import manifest
@@ -11,7 +12,6 @@ from webapp.studio.attach import studio
 from webapp.studio.command import StudioCommand
 from webapp.studio.errors import StudioError
 from webapp.studio.follow import follow
-from webapp.studio.lookup import sha256_of
 from webapp.studio.manifest import Entry
 from webapp.studio.output import write_json
 
